@@ -29,7 +29,6 @@ def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
 
 
-# -- tools ------------------------------------------------------------------------------------------------------------------------------
 def tools() -> Iterator[str]:
     """Every tool by section: a table, then what models are told of each, with its parameters."""
     registry = create_default_tool_registry()
@@ -68,7 +67,6 @@ def _type(schema: dict[str, Any]) -> str:
     return str(schema.get("type", "object" if "$ref" in schema else "any value"))
 
 
-# -- commands ---------------------------------------------------------------------------------------------------------------------------
 def commands() -> Iterator[str]:
     """Every command with its arguments and options, by group."""
     subparsers = next(action for action in build_parser()._actions if isinstance(action, argparse._SubParsersAction))
@@ -119,7 +117,6 @@ def _sentence(parser: Parser) -> str:
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
-# -- events -----------------------------------------------------------------------------------------------------------------------------
 def events() -> Iterator[str]:
     """Every event of the stream with its fields."""
     for chunk, payload in Payload.by_chunk.items():
@@ -130,7 +127,6 @@ def events() -> Iterator[str]:
         yield from (("Fields: " + ", ".join(fields) + ".") if fields else "No fields of its own.", "")
 
 
-# -- pages ------------------------------------------------------------------------------------------------------------------------------
 PAGES: dict[str, Callable[[], Iterator[str]]] = {"tools.md": tools, "cli.md": commands, "events.md": events}
 
 

@@ -76,7 +76,6 @@ def reply_text(characters: int, seed: int = 7) -> str:
     return "".join(parts)
 
 
-# -- children -------------------------------------------------------------------------------------------------------------------
 def report(**figures: Any) -> None:
     """The child's last line; the parent reads it."""
     print("FIGURES " + json.dumps(figures), flush=True)
@@ -358,7 +357,6 @@ def child_stream(folder: Path, seconds: float, workflow_id: str) -> None:
     desktop.main(folder, [], opener=opener)
 
 
-# -- parent ---------------------------------------------------------------------------------------------------------------------
 def measure(kind: str, folder: Path, seconds: float = 0, workflow_id: str = "") -> dict[str, Any]:
     """Run a child and read its figures."""
     command = [sys.executable, "-m", "tests.bench.bench_desktop", "--child", kind, "--folder", str(folder), "--seconds", str(seconds)]

@@ -75,9 +75,6 @@ def read(files: dict[str, bytes]) -> dict[str, Parsed]:
     return found
 
 
-# -- against ast
-
-
 class Definitions(ast.NodeVisitor):
     """What ``ast`` says a file defines and imports."""
 
@@ -154,9 +151,6 @@ def against_ast(files: dict[str, bytes], parsed: dict[str, Parsed]) -> dict[str,
 def _unnumbered(qualified: str) -> str:
     """A name that a file says twice has a number, also within the names below it."""
     return ".".join(part.split("#")[0] for part in qualified.split("."))
-
-
-# -- against a run
 
 
 def trace(root: Path, package: str, tests: str) -> list[tuple[str, int, str, int, str]]:
@@ -273,8 +267,6 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
             "precision": share(right, given), "calls_without_a_name": other}  # fmt: skip
 
 
-# -- against other parsers
-
 ACORN = """
 const acorn = require('acorn'); const fs = require('fs'); const out = {};
 for (const file of JSON.parse(fs.readFileSync(0, 'utf8'))) {
@@ -387,9 +379,6 @@ def shares(what: str, counts: Counter[str]) -> dict[str, Any]:
         f"{what}_recall": share(counts["same"], counts["truth"]),
         f"{what}_precision": share(counts["same"], counts["ours"]),
     }
-
-
-# -- what it costs
 
 
 def costs(files: dict[str, bytes], times: int) -> Iterator[dict[str, Any]]:

@@ -44,7 +44,6 @@ GOALS = (20.0, 50.0)
 PHASES = {"stream": "eight stream", "work": "many work", "open": "replay opens", "play": "replay at 16×", "scrub": "slider drawn"}
 
 
-# -- models ---------------------------------------------------------------------------------------------------------------------
 class TeamModels:
     """The models of lead, writers and workers: each answers by what it has seen, so that many of one name can ask at once."""
 
@@ -102,7 +101,6 @@ def _agent(name: str) -> Any:
     return AgentConfig(name=name, provider="local", model="scripted", tools=tools, approval=ApprovalMode.AUTO)
 
 
-# -- child ----------------------------------------------------------------------------------------------------------------------
 class Ticker:
     """Measures the UI thread between the ticks of a 16 ms timer."""
 
@@ -234,7 +232,6 @@ def child(folder: Path, seconds: float) -> None:
     desktop.main(folder, [], opener=opener)
 
 
-# -- parent ---------------------------------------------------------------------------------------------------------------------
 def measure(folder: Path, quick: bool) -> dict[str, Any]:
     """Run the child and read its figures; it is ended when it takes too long."""
     command = [sys.executable, "-m", "tests.bench.bench_team_window", "--child", "--folder", str(folder)]

@@ -95,7 +95,7 @@ def test_servers_of_a_file_are_shown_then_added(cli: Cli, tmp_path: Path, plain:
     assert "no keyring" in cli("mcp", "import", str(file), "--add", "web").err
     assert cli("mcp", "import", str(file), "--add", "web", "--value", "X-Key=$MY_KEY").status == 0
     assert {row["name"] for row in cli("mcp", "list", "--json").json} == {"plain", "web"}
-    assert "There is no other among them" in cli("mcp", "import", str(file), "--add", "other").err
+    assert "other is not among them" in cli("mcp", "import", str(file), "--add", "other").err
 
 
 def test_this_machines_programs_are_looked_through(cli: Cli, tmp_path: Path) -> None:

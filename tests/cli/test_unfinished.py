@@ -76,9 +76,6 @@ def test_help_tells_what_the_status_means(cli: Cli) -> None:
     assert "finish_reason" in shown
 
 
-# -- words and numbers ---------------------------------------------------------------------------------------------------------------
-
-
 def said(kind: ChunkType, **data: object) -> str:
     return notice(StreamEvent(workflow_id="w", chunk_type=kind, data=data))[0]
 

@@ -126,8 +126,6 @@ class Desk:
             async with IpcServer(atelier, atelier.datadir, on_raise=self.program._on_raise):
                 yield atelier
 
-    # -- life ------------------------------------------------------------------------------------------------------------------------
-
     def wait_open(self) -> None:
         """Until the engine answers and the window is filled."""
         self.until(lambda: self.bridge.ready and self.window.presenter is not None, "the engine is open")
@@ -178,8 +176,6 @@ class Desk:
         assert self.failures == []
         if self.model is not None:
             assert len(self.model.requests) <= self._steps, "the model was asked more often than the script says"
-
-    # -- waiting and looking -----------------------------------------------------------------------------------------------------------
 
     def until(self, condition: Callable[[], T], what: str = "", timeout_ms: int = WAIT_MS) -> T:
         """Process events until ``condition()`` is true; gives its value."""
@@ -239,8 +235,6 @@ class Desk:
         """Until a visible widget of this object name shows ``text``; gives it."""
         found = self.until(lambda: [widget for widget in self.all(name) if text in rendered(widget)], f"{name} shows {text!r}")
         return found[-1]
-
-    # -- acting --------------------------------------------------------------------------------------------------------------------------
 
     def click(self, target: str | QWidget) -> None:
         """A left click in the middle of a widget, which must be enabled."""
@@ -310,8 +304,6 @@ class Desk:
         task = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), thread.loop), loop=self._loop)
         self.until(task.done, "the engine answered")
         return task.result()
-
-    # -- shortcuts for the screens ---------------------------------------------------------------------------------------------------------
 
     @property
     def workflow_id(self) -> str:

@@ -185,7 +185,7 @@ def test_the_limits_of_a_message_count_what_is_attached() -> None:
         check_message("go", (), (TextFile(name="a", text="x"),) * (limits.ATTACHED_FILES + 1))
     text = attachments.text_file("a", "x")
     check_message("", attachments=[text])
-    with pytest.raises(LimitError, match="21 things are attached"):
+    with pytest.raises(LimitError, match="21 attachments"):
         check_message("go", attachments=[text] * 21)
     with pytest.raises(LimitError, match="11 images"):
         check_message("go", attachments=[attachments.of_bytes("a.png", png())] * 11)

@@ -68,7 +68,6 @@ def test_every_file_and_room_that_is_cited_is_there(path: Path) -> None:
     assert [each for each in cited if not ((ROOT / each).exists() or (ROOT / "app/atelier_desk" / each).exists())] == []
 
 
-# -- generated pages --------------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["tools.md", "cli.md"])
 def test_the_lists_of_tools_and_commands_are_those_of_the_program(load: Callable[[str], ModuleType], name: str) -> None:
     present, right = load("pages").page(name)
@@ -99,7 +98,6 @@ def test_every_command_in_an_example_is_one() -> None:
             pytest.fail(f"{page}: atelier {shlex.join(command)}: {getattr(error, 'text', error)}")
 
 
-# -- Python -----------------------------------------------------------------------------------------------------------------------------
 def _call(name: str, **arguments: Any) -> list[ToolCall]:
     return [ToolCall(id="c1", name=name, arguments=arguments)]
 
@@ -151,7 +149,6 @@ def test_no_docstring_cites_a_page_that_is_not_here() -> None:
         assert re.search(r'the specification|the interfaces page|reference "|\bspec/|shared/', text) is None, path
 
 
-# -- user guide -------------------------------------------------------------------------------------------------------------------------
 def _labels(name: str) -> list[str]:
     text = (ROOT / "docs" / name).read_text("utf-8")
     return [part for each in re.findall(r"\*\*(.+?)\*\*", text, re.DOTALL) for part in re.sub(r"\s*\n\s*", " ", each).split(" → ")]

@@ -244,8 +244,6 @@ class Follower:
             command = f'atelier run --workflow {self._workflow_id} "{words}"'
             self._out.note(_("To continue: {command}", command=command), "warn")
 
-    # -- the moment nothing goes on by itself --------------------------------------------------------------------------------------
-
     def _watch(self, run_id: str) -> None:
         """Put a mark behind the events when nobody of the team is at work any more."""
         if self._settled is None:
@@ -291,8 +289,6 @@ class Follower:
             self._say_interrupted()
         elif not asked:
             self._out.note(_("A sub-agent was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
-
-    # -- questions and decisions ---------------------------------------------------------------------------------------------------
 
     def _ask(self, asked_id: str, asker: Asker[Any]) -> None:
         if asked_id in self._asking:

@@ -217,7 +217,7 @@ def number(kind: type, *, least: float) -> Any:
         if value != value or value in (inf, -inf):  # not a number, or not a finite one
             raise argparse.ArgumentTypeError(_("it must be a number, not {text}", text=repr(text)))
         if value < least:
-            raise argparse.ArgumentTypeError(_("it must be at least {least}, not {text}", least=least, text=text))
+            raise argparse.ArgumentTypeError(_("must be at least {least}, not {text}", least=least, text=text))
         return value
 
     return convert

@@ -1,1 +1,1 @@
-"""What things are: pydantic models, limits, events and errors. No I/O and no Qt."""
+"""The domain: pydantic models, limits, events and errors. No I/O and no Qt."""

@@ -1,4 +1,4 @@
-"""Addresses of servers as people write them."""
+"""Server addresses as people type them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from ipaddress import ip_address
 
 _BARE = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?P<port>:\d{1,5})?(?P<rest>/\S*)?")
 _NEAR = (".local", ".lan", ".home.arpa", ".internal", ".localhost")
-"""Ends of names that belong to one's own network (RFC 6762, 8375, 6761; ``lan`` by the custom of routers)."""
+"""Suffixes of local network names (RFC 6762, 8375, 6761; ``lan`` is common on routers)."""
 
 
 def with_scheme(address: object) -> object:
-    """An address that begins with its host gets the scheme it most likely has: ``http`` on this machine and one's own network, ``https``
-    elsewhere. What cannot be a host (one word with neither dot nor port), and what is no text, stays as it is."""
+    """Add the likely scheme to an address without one: ``http`` on this machine and the local network, ``https``
+    elsewhere.
+
+    Anything that cannot be a host (a single word without dot and port) or is not text stays unchanged.
+    """
     if not isinstance(address, str) or (found := _BARE.fullmatch(address.strip())) is None:
         return address
     host, port = found["host"].strip("[]").lower(), found["port"]

@@ -1,4 +1,4 @@
-"""Agents: who works, with which model and tools, within which bounds. ``AgentConfig`` is also the agent file's JSON."""
+"""Agents: model, tools and limits. ``AgentConfig`` is also the JSON of agent files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Lifecycle(StrEnum):
 
 
 class ToolMode(StrEnum):
-    """How an agent sees its tools: all definitions, by planning with sections, or as text through ``invoke_tool``."""
+    """How an agent sees its tools: all definitions, planning with sections, or as text through ``invoke_tool``."""
 
     DIRECT = "direct"
     SECTIONS = "sections"
@@ -25,8 +25,10 @@ class ToolMode(StrEnum):
 
 
 class SearchScope(StrEnum):
-    """Which tools are searched for instead of being listed, each step with those before it: the tools of MCP servers; all that are not
-    basic; all but those of the sections no choice takes away."""
+    """Which tools are searched for instead of listed; each value includes the previous ones.
+
+    Tools of MCP servers; all except basic ones; all except those of always available sections.
+    """
 
     SERVERS = "servers"
     OUTSIDE_CORE = "outside_core"
@@ -34,7 +36,7 @@ class SearchScope(StrEnum):
 
 
 class ToolDialect(StrEnum):
-    """How calls are written on the wire; ``auto`` lets the model's profile decide."""
+    """Wire format of tool calls; ``auto`` uses the model's profile."""
 
     AUTO = "auto"
     NATIVE = "native"
@@ -43,19 +45,19 @@ class ToolDialect(StrEnum):
 
 
 class ApprovalMode(StrEnum):
-    """How often a person is asked, from the freest to the strictest; rules and protected names come before it."""
+    """How often a person is asked, from least to most strict; rules and protected names take precedence."""
 
     AUTO = "auto"
     EDIT = "edit"
-    """Also changes files of the workspace and runs commands known to be harmless: both can be undone."""
+    """Also changes workspace files and runs commands known to be harmless, all undoable."""
     SELECTIVE = "selective"
     MANUAL = "manual"
     PLAN = "plan"
-    """Reads only: what would change something is refused, not asked about."""
+    """Read-only: changes are refused without asking."""
 
 
 class Effort(StrEnum):
-    """How long a model that thinks does so before it answers, on servers that can be told."""
+    """Reasoning effort of a model, on servers that support it."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -63,7 +65,7 @@ class Effort(StrEnum):
 
 
 class Budget(Model):
-    """Caps for one run; None means no cap. ``max_cost`` is in US dollars."""
+    """Limits of one run; None means no limit. ``max_cost`` is in US dollars."""
 
     max_cost: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -72,16 +74,16 @@ class Budget(Model):
 
 
 class AgentConfig(Model):
-    """An agent as its owner configured it; the JSON form is the agent file (docs/python.md)."""
+    """Configuration of an agent; its JSON is the agent file (docs/python.md)."""
 
     name: str = Field(min_length=1, max_length=limits.AGENT_NAME)
     purpose: str = Field(default="", max_length=limits.AGENT_PURPOSE, exclude_if=lambda value: not value)
-    """What it is for, in a line: shown where agents are chosen, and told to agents that may delegate to it."""
+    """One-line purpose, shown where agents are chosen and to agents that may delegate to it."""
     lifecycle: Lifecycle = Lifecycle.PERMANENT
     provider: str = Field(min_length=1, max_length=64)
     model: str = Field(min_length=1, max_length=limits.MODEL_NAME)
     temperature: float | None = Field(default=None, ge=limits.TEMPERATURE[0], le=limits.TEMPERATURE[1])
-    """None leaves it to the server: some models refuse any."""
+    """None uses the server's default: some models refuse any value."""
     max_tokens: int = Field(default=4096, ge=limits.MAX_TOKENS[0], le=limits.MAX_TOKENS[1])
     system_prompt: str = Field(default="You are a helpful assistant.", min_length=1, max_length=limits.SYSTEM_PROMPT)
     tools: tuple[str, ...] = ()
@@ -92,13 +94,13 @@ class AgentConfig(Model):
     max_tool_iterations: int = Field(default=limits.TOOL_ITERATIONS_DEFAULT, ge=limits.TOOL_ITERATIONS[0], le=limits.TOOL_ITERATIONS[1])
     enable_thinking: bool = True
     effort: Effort | None = None
-    """None leaves it to the server."""
+    """None uses the server's default."""
     question_timeout_s: float = Field(default=0, ge=0)
-    """Seconds a question waits while it can be seen. There is no time limit unless one is set here: 0 waits for ever."""
+    """Seconds a visible question waits; 0 waits forever."""
     approval: ApprovalMode = ApprovalMode.SELECTIVE
     budget: Budget = Budget()
     answer_schema: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)
-    """A JSON Schema of type object that its final answers fit; None leaves their form to it. See ``domain.answers``."""
+    """JSON Schema (type object) of its final answers; None does not restrict them. See ``domain.answers``."""
 
     @field_validator("name", "system_prompt")
     @classmethod
@@ -109,7 +111,7 @@ class AgentConfig(Model):
 
 
 class Thinking(StrEnum):
-    """How long the model of one workflow thinks: ``off``, or an ``Effort``."""
+    """Reasoning effort for one workflow: ``off``, or an ``Effort``."""
 
     OFF = "off"
     LOW = "low"
@@ -118,12 +120,12 @@ class Thinking(StrEnum):
 
 
 class Choices(Model):
-    """What was chosen for one workflow in place of its agent's own configuration; what is empty or None is the agent's.
+    """Overrides of an agent's configuration for one workflow; empty or None uses the agent's.
 
     Attributes:
         provider, model: both, or neither.
         approval: how often a person is asked.
-        budget: caps for each of its runs; one that is None is the agent's.
+        budget: limits of each run; None uses the agent's.
         instructions: added to the agent's.
     """
 
@@ -141,14 +143,14 @@ class Choices(Model):
         return self
 
     def without_model(self) -> Choices:
-        """The same without what was chosen for one agent's model, for another agent."""
+        """Return the choices for another agent, without those specific to the model."""
         return self.model_copy(update={"provider": "", "model": "", "thinking": None})
 
     def applied(self, agent: AgentConfig) -> AgentConfig:
-        """The agent as it works in this workflow.
+        """Return the agent's configuration in this workflow.
 
         Raises:
-            ValueError: the instructions of both together are longer than an agent's may be.
+            ValueError: the combined instructions are longer than an agent's may be.
         """
         changed: dict[str, object] = {"provider": self.provider, "model": self.model} if self.model else {}
         if self.thinking is not None:
@@ -168,7 +170,7 @@ class Choices(Model):
 
 
 class Agent(Model):
-    """A stored agent: its configuration and its identity."""
+    """A stored agent: configuration and identity."""
 
     id: str = Field(default_factory=new_id)
     config: AgentConfig

@@ -1,6 +1,6 @@
-"""Answers in a form: the JSON Schema an agent's final answers fit, and answers read and checked against it.
+"""Structured answers: the JSON Schema of an agent's final answers, parsing and validation.
 
-``jsonschema`` is imported when it is first needed: most agents answer in prose.
+``jsonschema`` is imported on first use: most agents answer in prose.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from atelier_desk.support.text import shorten
 
 _FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 _PROBLEM = 400
-"""Characters of a problem: the checker repeats the value it complains about, whole."""
+"""Maximum characters of a reported problem: the validator repeats the whole value."""
 
 
 def schema_of(text: str) -> dict[str, Any] | None:
-    """The schema a person wrote, checked; None for a blank text.
+    """Parse and check a schema that a person wrote; None for a blank text.
 
     Raises:
-        UsageError: it is no JSON, or no schema of an object.
+        UsageError: it is not JSON, or not a schema of an object.
         LimitError: it is longer than ``limits.ANSWER_SCHEMA`` characters.
     """
     if not text.strip():
@@ -49,12 +49,12 @@ _EXAMPLE = '{"type": "object", "properties": {"title": {"type": "string"}}}'
 
 
 def text_of(schema: Mapping[str, Any] | None) -> str:
-    """The schema as a person edits it; empty for none."""
+    """Return the schema as editable text; empty for None."""
     return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
 
 
 def check(schema: Mapping[str, Any]) -> None:
-    """Refuse what is no JSON Schema of an object, or refers to anything outside itself.
+    """Refuse anything but a JSON Schema of an object without external references.
 
     Raises:
         UsageError, LimitError: see ``schema_of``.
@@ -80,7 +80,7 @@ def check(schema: Mapping[str, Any]) -> None:
                 "Describe the form in words."
             )
             raise UsageError(said, code="schema")
-        # A reference to itself for ever shows only when it is followed.
+        # Infinite self-references only show when followed.
         list(validator.iter_errors({}))
     except SchemaError as error:
         said = N_("The schema is no valid JSON Schema. At {place}: {detail}")
@@ -91,18 +91,18 @@ def check(schema: Mapping[str, Any]) -> None:
     except RecursionError:
         raise UsageError(N_("The schema refers to itself without end."), code="schema") from None
     except Exception as error:
-        # References to parts that are not there have no public class of errors.
+        # Missing reference targets have no public exception class.
         raise UsageError(N_("The schema cannot be used: {detail}"), code="schema", detail=shorten(str(error), _PROBLEM)) from None
 
 
 def bare(text: str) -> str:
-    """The answer without a code fence around it."""
+    """Return the answer without an enclosing code fence."""
     found = _FENCED.fullmatch(text.strip())
     return found["inside"].strip() if found is not None else text.strip()
 
 
 def read(text: str) -> dict[str, Any] | None:
-    """The JSON object an answer is, a code fence around it allowed; None when it is none."""
+    """Return the JSON object of an answer, with or without a code fence; None if it is not one."""
     try:
         value = _value(text)
     except (ValueError, RecursionError):
@@ -111,7 +111,7 @@ def read(text: str) -> dict[str, Any] | None:
 
 
 def misfit(schema: Mapping[str, Any], text: str) -> str:
-    """What does not fit of an answer, in one English sentence for the model; empty when it fits."""
+    """Return why an answer does not match, in one English sentence for the model; empty if it matches."""
     if not text.strip():
         return "It is empty."
     try:
@@ -127,7 +127,7 @@ def misfit(schema: Mapping[str, Any], text: str) -> str:
             return "The schema itself cannot be used (it has patterns)."
         worst = best_match(_validator(schema).iter_errors(value))
     except Exception as error:
-        # A schema that was never checked: of an agent another program made up.
+        # An unchecked schema, from an agent defined by another program.
         return f"The schema itself cannot be used ({shorten(str(error), _PROBLEM)})."
     return "" if worst is None else f"At {worst.json_path}: {shorten(worst.message, _PROBLEM)}."
 
@@ -137,7 +137,7 @@ def _value(text: str) -> Any:
 
 
 def _validator(schema: Mapping[str, Any]) -> Any:
-    """By the schema's own draft, else 2020-12. With a registry of its own nothing is ever fetched."""
+    """Return a validator for the schema's own draft, otherwise 2020-12. Its own registry prevents any download."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import validator_for
     from referencing import Registry
@@ -146,7 +146,7 @@ def _validator(schema: Mapping[str, Any]) -> Any:
 
 
 def _references(value: Any) -> list[str]:
-    """What a schema refers to."""
+    """Return all references of a schema."""
     found, pending = [], [value]
     while pending:
         each = pending.pop()
@@ -159,7 +159,7 @@ def _references(value: Any) -> list[str]:
 
 
 def _has_patterns(value: Any) -> bool:
-    """Whether a schema has regular expressions: one of few characters can hold up the engine for hours (``^(a+)+$``)."""
+    """Whether a schema contains regular expressions: even a short one can block the engine for hours (``^(a+)+$``)."""
     pending = [value]
     while pending:
         each = pending.pop()
@@ -173,7 +173,7 @@ def _has_patterns(value: Any) -> bool:
 
 
 def _resolve(schema: Mapping[str, Any]) -> None:
-    """Raise for a reference to nothing: else it would show only in an answer that comes to it."""
+    """Raise for a reference without a target, which would otherwise only show with certain answers."""
     from referencing import Registry
     from referencing.jsonschema import DRAFT202012
 

@@ -1,4 +1,4 @@
-"""Approvals: which calls a person must allow first, the requests for it, and what was decided.
+"""Approvals: which calls need one, requests, and decisions.
 
 Modes and flags are stored under these names; people see the profiles of docs/permissions.md.
 """
@@ -18,14 +18,14 @@ from atelier_desk.domain.call import Presentation, Subjects
 from atelier_desk.domain.permission import Holds, PermissionRule, RuleScope
 
 NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
-"""The note of a rejection that was chosen for a whole run beforehand. The agent reads it; people are told in their language."""
+"""Note of a rejection that was chosen in advance for a whole run. It is for the agent; people see a translation."""
 
 RiskName = Literal["low", "medium", "high"]
 RISKS: tuple[RiskName, ...] = ("low", "medium", "high")
 
 
 class ApprovalKind(StrEnum):
-    """What is asked for; each kind has a flag in ``ApprovalFlags`` that the selective mode looks at."""
+    """Kind of a request; each has a flag in ``ApprovalFlags`` for the selective mode."""
 
     TOOL = "tool"
     SUB_AGENT = "sub_agent"
@@ -39,11 +39,14 @@ class ApprovalStatus(StrEnum):
     APPROVED = "approved"
     REJECTED = "rejected"
     CANCELLED = "cancelled"
-    """The run was stopped before anybody decided."""
+    """The run was stopped before a decision."""
 
 
 class ApprovalScope(StrEnum):
-    """How far a yes reaches: this call, every call of the tool in this run and its sub-agents, or from now on (a rule)."""
+    """Scope of an approval.
+
+    This call, all calls of the tool in this run and its sub-agents, or permanently (a rule).
+    """
 
     ONCE = "once"
     RUN = "run"
@@ -51,7 +54,7 @@ class ApprovalScope(StrEnum):
 
 
 class OnTimeout(StrEnum):
-    """What happens when nobody decided in time; ``ask_again`` starts the time anew."""
+    """What happens without a decision in time; ``ask_again`` restarts the time."""
 
     REJECT = "reject"
     APPROVE = "approve"
@@ -78,7 +81,7 @@ class ApprovalFlags(Model):
 
 
 class ApprovalSettings(Model):
-    """The owner's choice for all runs. ``timeout_s`` is 0 (wait for ever) or 30–300 seconds in which the card can be seen."""
+    """The user's settings for all runs. ``timeout_s`` is 0 (wait forever) or 30–300 seconds of card visibility."""
 
     flags: ApprovalFlags = ApprovalFlags()
     auto_approve_low: bool = True
@@ -86,7 +89,7 @@ class ApprovalSettings(Model):
     timeout_s: float = limits.APPROVAL_TIMEOUT_S
     on_timeout: OnTimeout = OnTimeout.REJECT
     risks: dict[str, RiskName] = {}
-    """By tool, a risk that replaces the tool's own."""
+    """By tool: a risk that replaces the tool's own."""
     rules: tuple[PermissionRule, ...] = ()
 
     @field_validator("timeout_s")
@@ -99,20 +102,20 @@ class ApprovalSettings(Model):
 
 
 class ApprovalPolicy(ApprovalSettings):
-    """What holds for one run: the settings as they were when it started, and its mode."""
+    """Policy of one run: the settings at its start, and its mode."""
 
     mode: ApprovalMode = ApprovalMode.SELECTIVE
     snapshot: str = ""
-    """A hash of what its rules say: runs with the same one were judged by the same rules."""
+    """Hash of its rules: runs with equal hashes used equal rules."""
 
 
 class Decision(Model):
-    """What was decided about one call.
+    """Decision about one call.
 
     Attributes:
-        arguments: what the call runs with instead of the model's own arguments; None leaves them.
-        rules: what is allowed besides this call: for the run, or from now on.
-        note: why it was rejected, in words for the agent.
+        arguments: edited arguments of the call; None keeps the model's own.
+        rules: further permissions: for the run, or permanently.
+        note: reason of a rejection, for the agent.
         decided_by: ``user``, ``timeout`` or ``stop``.
     """
 
@@ -125,7 +128,7 @@ class Decision(Model):
 
 
 class Ancestor(Model):
-    """A run above a sub-agent; a lineage lists them from the root to the parent."""
+    """A run above a sub-agent; a lineage lists them from root to parent."""
 
     run_id: str
     agent_name: str
@@ -135,24 +138,25 @@ EVERYWHERE = Holds(RuleScope.ALWAYS)
 
 
 class ApprovalRequest(Model):
-    """A call that waits for a person's yes.
+    """A call that waits for approval.
 
     Attributes:
-        root_run_id: the run a person started.
-        lineage: the runs above ``run_id``, the root first; empty for a root run.
-        reason: why it is asked: a reason of ``Verdict``, such as ``manual`` or ``protected``.
-        rule, about: the rule that asked, if one did, and the part of the call that it, or the reason, is about.
-        always: the narrowest rules that would allow it from now on; none where no rule can.
-        details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``, ``prompt_length``,
-            ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``, ``prompt_length``; parallel ``task_count``,
-            ``tasks``; changes of files ``undo`` and ``undo_days``, see ``undo_text``. ``always_in`` is where a yes for ever holds,
-            ``{"scope", "scope_id"}``: see ``holds``.
-        presentation: the call in words for people; ``subjects`` what it touches.
-        arguments: the call's exact arguments, as the model wrote them or as they were read; ``edited`` what a person made of them, None
-            when unchanged.
-        seen_ms: how long the card could be seen; only that uses up ``timeout_s`` (0 = none).
-        round: how often it was asked, from 1.
-        decided_by: ``user``, ``timeout`` or ``stop``; ``note`` is a rejection's reason, which the agent reads.
+        root_run_id: the run that a person started.
+        lineage: the runs above ``run_id``, root first; empty for a root run.
+        reason: why it asks: a reason of ``Verdict``, such as ``manual`` or ``protected``.
+        rule, about: the rule that asked, if any, and the part of the call that it, or the reason, concerns.
+        always: the narrowest rules that would allow it permanently; none if no rule can.
+        details: what a card shows besides the arguments, by kind: spawn ``sub_agent_name``, ``prompt_preview``,
+            ``prompt_length``, ``tools``; delegate ``target_agent_id``, ``target_agent_name``, ``prompt_preview``,
+            ``prompt_length``; parallel ``task_count``, ``tasks``; file changes ``undo`` and ``undo_days``, see
+            ``undo_text``. ``always_in`` is the scope of a permanent permission, ``{"scope", "scope_id"}``: see
+            ``holds``.
+        presentation: the call in words for people; ``subjects``: what it affects.
+        arguments: the call's arguments as written by the model or as parsed; ``edited``: those changed by a person,
+            None if unchanged.
+        seen_ms: how long the card was visible; only that counts towards ``timeout_s`` (0 = none).
+        round: number of times it was asked, from 1.
+        decided_by: ``user``, ``timeout`` or ``stop``; ``note`` is the reason of a rejection, for the agent.
     """
 
     id: str = Field(default_factory=new_id)
@@ -192,14 +196,14 @@ class ApprovalRequest(Model):
 
     @property
     def holds(self) -> Holds:
-        """Where a yes from now on holds: what works on files holds in the folder it was asked in, anything else everywhere."""
+        """Scope of a permanent permission: for file operations the folder of the call, for others everywhere."""
         said = self.details.get("always_in")
         if isinstance(said, dict) and said.get("scope") in set(RuleScope):
             return Holds(RuleScope(said["scope"]), str(said.get("scope_id", "")))
-        # Asked by a version that did not say.
+        # From a version that did not store it.
         return Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE
 
 
 def same_arguments(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether these are the same JSON: to Python ``1`` and ``true`` are equal."""
+    """Whether two values are the same JSON: in Python ``1 == True``."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

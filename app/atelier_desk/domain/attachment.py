@@ -1,4 +1,4 @@
-"""What goes with a message: a file, a folder's list, a picture, a text from the clipboard, or something of Atelier that was mentioned."""
+"""Attachments of messages: a file, a folder listing, an image, clipboard text, or a mentioned item of Atelier."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from atelier_desk.domain.base import Model
 from atelier_desk.domain.result_parts import ArtefactPart
 
 FILES = frozenset({"file", "folder", "clipboard", "input"})
-"""Where attachments come from that are no mentions."""
+"""Sources of attachments that are not mentions."""
 
 OUTSIDE = frozenset({"mcp"})
-"""Where attachments come from that others wrote: who reads one has read from outside."""
+"""Sources of attachments written by others: reading one counts as reading outside content."""
 
 
 class Attachment(Model):
-    """One thing that goes with a message; its bytes are kept with the workflow and found by their SHA-256.
+    """One attachment; its bytes are stored with the workflow under their SHA-256.
 
     Attributes:
-        name: what people call it: a file's name without its folder, a task's or an agent's name.
-        source: where it came from: one of ``FILES``, or the kind of what was mentioned (``agent``, ``memory``, ``task``, ``report`` …).
-        path: of a file or folder in a granted folder its place there, for the file tools; else empty.
-        size: bytes that are kept.
-        width, height: of a picture, in pixels.
+        name: display name: a file name without folder, a task's or agent's name.
+        source: one of ``FILES``, or the kind of the mentioned item (``agent``, ``memory``, ``task``, ``report`` …).
+        path: path of a file or folder in a granted folder, for the file tools; otherwise empty.
+        size: stored bytes.
+        width, height: of an image, in pixels.
         pages: of a PDF.
-        text_sha256, text_size: the whole text in UTF-8, kept likewise; empty for a picture. Often the file itself.
-        characters: of the whole text.
-        text: what the model is given of it; shorter than the whole when the model's window has no room for more.
+        text_sha256, text_size: the stored full text in UTF-8; empty for an image. Often the file itself.
+        characters: of the full text.
+        text: the part given to the model; shorter if its context has no room for all.
     """
 
     name: str = Field(min_length=1, max_length=limits.ATTACHED_NAME)
@@ -50,12 +50,12 @@ class Attachment(Model):
 
     @property
     def cut(self) -> bool:
-        """The model is given an excerpt."""
+        """Whether the model is given only an excerpt."""
         return len(self.text) < self.characters
 
     @property
     def kept(self) -> tuple[ArtefactPart, ...]:
-        """The files of the workflow it needs: its bytes, and its text where that is another one."""
+        """The stored files it needs: its bytes, and its text if different."""
         own = ArtefactPart(name=self.name, media_type=self.media_type, size=self.size, sha256=self.sha256)
         if self.text_sha256 in ("", self.sha256):
             return (own,)

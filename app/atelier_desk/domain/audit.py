@@ -1,6 +1,7 @@
-"""The audit trail: what was decided about each call that is decided about, by which rule or person, and why.
+"""The audit trail: what was decided about each call, by which rule or person, and why.
 
-An entry is made from the journal's events, in the transaction that keeps them: it is a projection, and no log of its own.
+Entries are made from journal events in the transaction that stores these: the trail is a projection, not a separate
+log.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from atelier_desk.domain.call import Subjects
 from atelier_desk.support.text import no_formula, shorten
 
 DETAIL = 300
-"""Characters of a call that an entry keeps; the whole call is in the journal."""
+"""Maximum characters of a call in an entry; the journal has the whole call."""
 LOOKED_AT = 20 * DETAIL
-"""Characters of a text that are looked through for secrets. Hidden ones make a text shorter, so it is cut to ``DETAIL`` afterwards; looking
-through a megabyte would hold up the engine for half a second."""
+"""Characters searched for secrets.
+
+Hiding secrets shortens a text, so it is cut to ``DETAIL`` afterwards; searching a megabyte would block the engine for
+0.5 s.
+"""
 HIDDEN = "•••"
 CSV_COLUMNS = (
     "time", "workflow_id", "workflow", "run_id", "call_id", "agent", "tool", "call", "decision", "decided_by", "note", "profile",
@@ -34,13 +38,13 @@ CSV_COLUMNS = (
 
 
 class AuditDecision(StrEnum):
-    """What became of a call: allowed or denied by a rule or the profile, or what was said when a person was asked."""
+    """Outcome for a call: allowed or denied by a rule or the profile, or the person's decision."""
 
     ALLOWED = "allowed"
     APPROVED = "approved"
     REJECTED = "rejected"
     CANCELLED = "cancelled"
-    """The run was stopped before anybody decided."""
+    """The run was stopped before a decision."""
     DENIED = "denied"
 
 
@@ -48,12 +52,12 @@ class AuditEntry(Model):
     """One decision.
 
     Attributes:
-        message_id: the reply that made the call: where it is seen in the workflow.
-        detail: what the call is about in at most ``DETAIL`` characters, without secrets.
-        decided_by: ``user``, ``timeout`` or ``stop`` where a person was asked, ``nobody`` where it was said beforehand that nobody will be
-            there; empty where a rule or the profile decided.
-        note: the person's reason for a no.
-        edited: the person changed the arguments; ``detail`` has those that were allowed.
+        message_id: the reply that made the call, for display in the workflow.
+        detail: summary of the call without secrets, at most ``DETAIL`` characters.
+        decided_by: ``user``, ``timeout`` or ``stop`` if a person was asked, ``nobody`` if it was declared in advance
+            that nobody will be there; empty if a rule or the profile decided.
+        note: the person's reason for rejecting.
+        edited: the person changed the arguments; ``detail`` shows the approved ones.
         mode: the run's mode, which decides where no rule does.
         reason, rule, about: as in ``Verdict``.
     """
@@ -82,12 +86,12 @@ class AuditEntry(Model):
 
 
 class AuditFilter(Model):
-    """Which entries are wanted; what is empty leaves none out.
+    """Filter of entries; empty fields do not filter.
 
     Attributes:
-        agent: name or id. ``tool``: its whole name.
-        text: words that must all stand in the call, its tool, agent, rule or what decided, in any letter case.
-        since, until: entries of this moment and later; before that one.
+        agent: name or id. ``tool``: complete name.
+        text: words that must all occur in the call, its tool, agent, rule or decision, ignoring case.
+        since, until: from this time on; before that time.
     """
 
     workflow_id: str = ""
@@ -100,7 +104,7 @@ class AuditFilter(Model):
 
 
 class AuditLine(Model):
-    """An entry as it is listed: with the name of its workflow, and whether that is in the bin."""
+    """An entry for display: with its workflow's name, and whether that is in the bin."""
 
     entry: AuditEntry
     workflow: str = ""
@@ -108,7 +112,7 @@ class AuditLine(Model):
 
 
 class AuditPage(Model):
-    """Entries, the newest first. ``next`` asks for those after them; None: there are none."""
+    """Entries, newest first. ``next`` requests the following page; None on the last."""
 
     lines: tuple[AuditLine, ...] = ()
     next: tuple[datetime, str] | None = None
@@ -117,9 +121,9 @@ class AuditPage(Model):
 _NAME = r"pass(?:word|wd|phrase)?s?|pwd|secret(?:s|[-_]?key)?|token|api[-_]?keys?|access[-_]?key|private[-_]?key|credentials?|cookies?"
 _SECRET_NAME = re.compile(rf"(?:^|[^a-z])(?:{_NAME}|auth(?:orization)?)(?:$|[^a-z])|(?:{_NAME})$", re.IGNORECASE)
 _AFTER = r"(?:\d{1,3}|[_-][\w-]{1,20})?"
-"""What a name may end with: ``PASSWORD_2``, ``TOKEN_GH``."""
+"""Possible ends of a name: ``PASSWORD_2``, ``TOKEN_GH``."""
 _QUOTED = r"""\\?\"[^\"]*(?:\"|$)|\\?'[^']*(?:'|$)"""
-"""In quotes; one that is cut off before it ends counts to the end."""
+"""Quoted text; if cut off, up to the end."""
 _SECRETS = (
     (re.compile(r"(?<=://)[^/\s@]+(?=@)"), HIDDEN),
     (re.compile(r"(-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)[^-]*"), rf"\1{HIDDEN}"),
@@ -138,26 +142,32 @@ _SECRETS = (
         HIDDEN,
     ),
 )
-"""What looks like a secret in a command, an address or a text: by its name, or by how its maker begins all of them. A name is looked for
-from its first character alone (the look behind): from each of its characters, a long word would cost the square of its length."""
+"""Patterns of secrets in a command, an address or a text: by name, or by a vendor's prefix.
+
+A name is only matched from its first character (lookbehind): starting at each character would take quadratic time on
+long words.
+"""
 
 
 def hide_secrets(text: str) -> str:
-    """A text with what looks like a secret hidden; keys that the program was given itself are hidden by ``llm.secrets.redact``."""
+    """Hide what looks like a secret; the program's own keys are hidden by ``llm.secrets.redact``."""
     for looks, instead in _SECRETS:
         text = looks.sub(instead, text)
     return text
 
 
 def detail_of(subjects: Subjects, arguments: Mapping[str, Any]) -> str:
-    """What a call is about on one line: its command, else its addresses, files and agents, else its arguments. Not yet cut."""
+    """Summarise a call on one line.
+
+    Its command, otherwise addresses, files and agents, otherwise arguments. Not yet cut.
+    """
     said = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
     text = " · ".join(said) if said else _compact(arguments)
     return " ".join(hide_secrets(text[:LOOKED_AT]).split())
 
 
 def cut(text: str) -> str:
-    """At most ``DETAIL`` characters."""
+    """Cut to ``DETAIL`` characters."""
     return shorten(text, DETAIL)
 
 
@@ -166,7 +176,7 @@ def _compact(arguments: Mapping[str, Any]) -> str:
 
 
 def _hidden(value: Any) -> Any:
-    """The same value; what its name calls a secret is hidden, and what would be cut anyway is left out."""
+    """Hide values whose name marks them as secrets, and drop what would be cut anyway."""
     if isinstance(value, Mapping):
         items = islice(value.items(), DETAIL)
         return {str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _hidden(each) for name, each in items}
@@ -176,9 +186,9 @@ def _hidden(value: Any) -> Any:
 
 
 def as_csv(lines: Iterable[AuditLine], words: Callable[[AuditEntry], Mapping[str, str]], *, header: bool = True) -> str:
-    """The lines for a spreadsheet (RFC 4180); texts that it would take for a formula begin with an apostrophe.
+    """Return the lines as CSV (RFC 4180); texts that spreadsheets would take for formulas get a leading apostrophe.
 
-    ``words``: by column, an entry's codes in the reader's language.
+    ``words``: an entry's codes in the reader's language, by column.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")

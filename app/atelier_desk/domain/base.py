@@ -1,4 +1,4 @@
-"""What all domain models share: identifiers, time and strict pydantic settings."""
+"""Shared by all domain models: identifiers, time and strict pydantic settings."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ __all__ = ["Model", "Timestamp", "new_id", "utc_now"]
 
 
 def utc_now() -> datetime:
-    """The current time in UTC; the default of the injectable clocks."""
+    """Return the current time in UTC; the default of injectable clocks."""
     return datetime.now(UTC)
 
 
 def _aware(value: datetime) -> datetime:
     try:
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    except OverflowError as error:  # in the year 1 or 9999, moved out of the years there are
+    except OverflowError as error:  # in the years 1 or 9999, shifted out of range
         raise ValueError(str(error)) from error
 
 
 Timestamp = Annotated[datetime, AfterValidator(_aware)]
-"""A UTC time; a naive value is taken as UTC."""
+"""A UTC time; naive values are taken as UTC."""
 
 
 class Model(BaseModel):
-    """Immutable value: unknown fields are refused, assignments fail, ``model_copy(update=…)`` makes a changed one.
+    """Immutable value: unknown fields are refused, assignments fail, ``model_copy(update=…)`` makes a changed copy.
 
-    A class's validator is built when it is first used: no command needs them all, and together they took a third of a listing's time.
+    Validators are built on first use: no command needs them all, and together they took a third of a listing's time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_enum_values=False, ser_json_inf_nan="constants", defer_build=True)

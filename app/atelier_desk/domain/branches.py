@@ -1,4 +1,4 @@
-"""The branches of a workflow: its turns form a tree, and the one that is shown is the way from its newest turn back to the first."""
+"""Branches of a workflow: its turns form a tree; the displayed branch leads from its newest turn back to the first."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class RunLink(NamedTuple):
-    """A run's place in its conversation."""
+    """A run's position in its conversation."""
 
     id: str
     previous_run_id: str | None
@@ -15,7 +15,7 @@ class RunLink(NamedTuple):
 
 
 def turns(runs: Sequence[RunLink], head: str | None) -> tuple[str, ...]:
-    """The root runs of the branch that ends with ``head``, oldest first."""
+    """Return the root runs of the branch that ends with ``head``, oldest first."""
     previous = {run.id: run.previous_run_id for run in runs if run.parent_run_id is None}
     chain: dict[str, None] = {}
     at = head
@@ -26,9 +26,9 @@ def turns(runs: Sequence[RunLink], head: str | None) -> tuple[str, ...]:
 
 
 def branch_of(runs: Sequence[RunLink], run_id: str | None) -> set[str]:
-    """The runs of the branch that ends with the turn of ``run_id``, which may be a sub-agent's, and all their sub-agents.
+    """Return all runs, including sub-agents', of the branch that ends with the turn of ``run_id`` (possibly a sub-agent).
 
-    ``runs`` are in the order in which they were made.
+    ``runs`` are in the order of creation.
     """
     parents = {run.id: run.parent_run_id for run in runs}
     root = run_id
@@ -36,7 +36,7 @@ def branch_of(runs: Sequence[RunLink], run_id: str | None) -> set[str]:
         root = above
     found = set(turns(runs, root))
     for run in runs:
-        # Parents come before those they started.
+        # Parents come before their children.
         if run.parent_run_id in found:
             found.add(run.id)
     return found

@@ -1,4 +1,4 @@
-"""What is journaled and shown of one tool call besides its arguments: what it touches, and its icon and words for people."""
+"""Data of a tool call besides its arguments that is stored and shown: what it affects, icon and display texts."""
 
 from __future__ import annotations
 
@@ -9,39 +9,42 @@ from atelier_desk.domain.base import Model
 from atelier_desk.support.text import visible
 
 _BETWEEN = " :\u00a0\u202f"
-"""What stands between a text and its value."""
+"""Separators between a text and its value."""
 
 
 class CallText(Model):
-    """A text for people as data: translated where it is shown, so that it follows the language of who reads it.
+    """A display text as data, translated when shown in the reader's language.
 
     Attributes:
-        text: an English template marked with ``N_``; without ``params`` it is taken as it is.
-        params: the values of its ``{placeholders}``.
+        text: an English template marked with ``N_``; without ``params`` it is literal.
+        params: values of its ``{placeholders}``.
     """
 
     text: str = ""
     params: dict[str, Any] = {}
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The text in the reader's language, all of it visible; ``translate`` is ``atelier_desk.support.i18n._``."""
+        """Return the text in the reader's language with all characters visible.
+
+        ``translate`` is ``atelier_desk.support.i18n._``.
+        """
         return visible(translate(self.text, **self.params))
 
     def parts(self, translate: Callable[..., str]) -> tuple[str, str]:
-        """The same in two: what stands before the first value, and the rest: ``Calculated`` and ``12 × 7``."""
+        """Return the text split before the first value: ``Calculated`` and ``12 × 7``."""
         whole, lead = self.localized(translate), translate(self.text).partition("{")[0] if self.params else ""
         first = (lead or ("" if self.params else whole)).rstrip(_BETWEEN + "“«")
         return first, whole[len(first) :].strip(_BETWEEN)
 
 
 class Presentation(Model):
-    """A call as people see it, kept with it: a card needs no tool to be shown, also when the tool is gone.
+    """Display data of a call, stored with it: cards can be shown even if the tool no longer exists.
 
     Attributes:
         icon: name of an icon of the theme.
-        title: the tool's name for people, an English ``N_`` text; empty: its own name.
-        summary: this call in a line, as something to be done.
-        done: the template of the same, with the same params, once it is done; empty: the summary fits both.
+        title: the tool's display name, an English ``N_`` text; empty: its own name.
+        summary: this call in one line, as something to be done.
+        done: template of the same text once done, with the same params; empty: the summary fits both.
     """
 
     icon: str = ""
@@ -50,17 +53,17 @@ class Presentation(Model):
     done: str = ""
 
     def words(self, *, over: bool = False) -> CallText:
-        """The call in a line: what it is to do, or with ``over`` what it did."""
+        """Return the one-line text: what the call is to do, or with ``over`` what it did."""
         return self.summary.model_copy(update={"text": self.done}) if over and self.done else self.summary
 
 
 class Subjects(Model):
-    """What a call touches, as it was written: the facts that rules and approvals are about.
+    """What a call affects, as written: the facts for rules and approvals.
 
     Attributes:
-        writes: those of ``paths`` that a command changes; other calls say by their effect whether they change them.
-        folder: where the command runs, as the call names it: from the workspace folder on, empty for that one.
-        sandbox: what the command is kept in: ``reading``, ``workspace``, ``network`` or ``none``; empty for a call without one.
+        writes: those of ``paths`` that a command changes; for other calls their effect tells.
+        folder: where the command runs, relative to the workspace folder, empty for that one.
+        sandbox: the command's sandbox: ``reading``, ``workspace``, ``network`` or ``none``; empty for other calls.
     """
 
     paths: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A change of a workspace's files that can be undone."""
+"""An undoable change of workspace files."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from atelier_desk.domain.base import Model, Timestamp
 
 
 class Change(Model):
-    """One file or folder that a call changed.
+    """One file or folder changed by a call.
 
     Attributes:
         id: sorts by time.
-        root: the granted folder, absolute; ``path`` and ``moved_to`` are relative to it, ``moved_root`` is another one when it went there.
-        folder: it is a folder with all it holds.
-        before, after: SHA-256 of the content (of names and contents of a folder), empty where there was or is nothing.
-        mode: permission bits the file had, None when there was none.
-        modes: permission bits that the folders above it had, for those that were deleted with it.
-        made: folders that were made for it, the topmost first.
-        temporary: name beside it of what is unfinished, or waits to be deleted, for whoever clears up after a crash.
-        command: a command did it, which may have done more than change files of the workspace.
-        undoes: the change that this one took back; ``undone_by`` the one that took this back.
-        cleaned: what it needs to be taken back was given up, by age or by size.
+        root: the granted folder, absolute; ``path`` and ``moved_to`` are relative to it, ``moved_root`` is the other
+            one if it was moved there.
+        folder: a folder with all its content.
+        before, after: SHA-256 of the content (of names and contents of a folder), empty if there was or is none.
+        mode: previous permission bits, None if there were none.
+        modes: permission bits of parent folders that were deleted with it.
+        made: parent folders that were created, topmost first.
+        temporary: name of an unfinished or discarded file beside it, for cleaning up after a crash.
+        command: made by a command, which may have affected more than workspace files.
+        undoes: the change that this one reverted; ``undone_by``: the one that reverted this.
+        cleaned: the data for undoing it was deleted, by age or size.
     """
 
     id: str
@@ -50,16 +51,15 @@ class Change(Model):
 
     @property
     def undoable(self) -> bool:
-        """Whether taking it back is offered."""
+        """Whether undoing it is offered."""
         return not (self.undoes or self.undone_by or self.cleaned)
 
 
 def portions(ids: Iterable[str]) -> list[tuple[str, ...]]:
-    """Ids of changes in the order in which they are undone, as many at once as take less than a second: who undoes a thousand wants to see
-    how far it is, and to be able to stop."""
+    """Split ids of changes, in undo order, into portions of less than a second, for progress and cancelling."""
     newest_first = sorted(ids, reverse=True)
     return [tuple(newest_first[start : start + UNDONE_AT_ONCE]) for start in range(0, len(newest_first), UNDONE_AT_ONCE)]
 
 
 UNDONE_AT_ONCE = 20
-"""A change takes about 34 ms where a disk syncs slowly (``tests/bench/bench_files.py``)."""
+"""A change takes about 34 ms on a disk that syncs slowly (``tests/bench/bench_files.py``)."""

@@ -1,4 +1,4 @@
-"""Time as something that is handed in, so that tests never sleep."""
+"""Injectable time, so that tests never sleep."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from atelier_desk.domain.base import utc_now
 
 
 class Clock(Protocol):
-    """What anything that waits or measures gets instead of ``time`` and ``asyncio.sleep``."""
+    """Used instead of ``time`` and ``asyncio.sleep``."""
 
     def now(self) -> datetime:
-        """Wall time, aware, UTC."""
+        """Return the wall time, aware, in UTC."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never go back."""
+        """Return monotonic seconds."""
         ...
 
     async def sleep(self, seconds: float) -> None:
@@ -27,7 +27,7 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's own clock."""
+    """The machine's clock."""
 
     def now(self) -> datetime:
         return utc_now()

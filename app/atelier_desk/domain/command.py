@@ -1,4 +1,4 @@
-"""A command that an agent left running in the background, as a person sees it."""
+"""A background command of an agent, for display."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from atelier_desk.domain.base import Model
 
 
 class RunningCommand(Model):
-    """Attributes: ``line`` as it was written; ``output`` its newest lines; ``sandbox`` what it is kept in, see ``Subjects``."""
+    """A running command.
+
+    Attributes: ``line`` as written; ``output``: its newest lines; ``sandbox``: see ``Subjects``.
+    """
 
     id: str
     workflow_id: str
@@ -16,10 +19,10 @@ class RunningCommand(Model):
 
 
 class OutputPart(Model):
-    """A part of what a command printed.
+    """Part of a command's output.
 
     Attributes:
-        next_offset: the byte to read on from; ``size`` are the bytes printed until now.
+        next_offset: byte offset of the next part; ``size``: bytes printed so far.
         status: its exit status, None while it runs.
     """
 

@@ -1,4 +1,4 @@
-"""What a model request is made of besides the conversation."""
+"""Parts of a model request besides the conversation."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from atelier_desk.domain.model_messages import ToolSpec
 
 
 class PromptFrame(Model):
-    """The system message and the tool definitions of a request, kept once for all requests of a workflow that share them.
+    """System message and tool definitions of a request, stored once for all requests of a workflow that share them.
 
-    ``id`` is a hash of the workflow's id and the content; a reply's event names it.
+    ``id`` is a hash of the workflow's id and the content; reply events refer to it.
     """
 
     id: str

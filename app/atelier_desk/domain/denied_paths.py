@@ -1,4 +1,4 @@
-"""What rules against paths deny, as whoever looks at a disk needs it."""
+"""Path denials of rules, for code with disk access."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class DeniedPattern:
     """One rule that denies paths.
 
     Attributes:
-        rule: its text, as it is shown.
-        line: a line of .gitignore below ``start``; a slash at its beginning or inside anchors it there.
-        start: where the line begins: in each granted folder, in the person's home folder or at the top of the disk.
+        rule: its text, for display.
+        line: a .gitignore line below ``start``; a leading or inner slash anchors it there.
+        start: base of the line: each granted folder, the home folder or the root of the disk.
         reads, writes: what it denies.
-        matches: whether the line covers a path below its start, with ``/`` between the parts; in any letter case.
+        matches: whether the line covers a path below its base, with ``/`` separators, ignoring case.
     """
 
     rule: str
@@ -28,12 +28,15 @@ class DeniedPattern:
 
     @property
     def anchored(self) -> bool:
-        """Whether the line names a place, and not a name at any depth: with a folder above it renamed, it covers something else."""
+        """Whether the line names a place rather than a name at any depth.
+
+        Renaming a parent folder changes what it covers.
+        """
         return self.start != "workspace" or "/" in self.line.rstrip("/")
 
     @property
     def base(self) -> str:
-        """What every path of the line begins with, whole names without patterns; empty for a name at any depth."""
+        """The literal leading part of all covered paths; empty for a name at any depth."""
         if not self.anchored:
             return ""
         parts: list[str] = []
@@ -44,9 +47,9 @@ class DeniedPattern:
         return "/".join(parts)
 
     def starts(self, roots: Sequence[str], home: str) -> Sequence[str]:
-        """The folders that the line begins in; ``roots`` are the granted ones."""
+        """Return the base folders of the line; ``roots`` are the granted ones."""
         return {"workspace": roots, "home": (home,), "top": ("/",)}[self.start]
 
     def covers_all(self, path: str) -> bool:
-        """Whether the line covers a folder with all in it."""
+        """Whether the line covers a folder with all its content."""
         return self.matches(path) or self.matches(f"{path}/") or self.matches(f"{path}/\1")

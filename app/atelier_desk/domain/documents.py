@@ -1,4 +1,4 @@
-"""Documents whose words are read for people and models: which files they are, who reads them, and why one is not read."""
+"""Documents whose text is extracted: which files, by which process, and why one is not read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_
 
 READER: Final = "atelier_desk.workspace.documents.process"
-"""The child process that takes the words out of any of them; its request and answer are described there."""
+"""The child process that extracts text; its module documents request and answer."""
 
 PDF, MAIL, OLD = "pdf", "eml", "ole"
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -25,10 +25,10 @@ _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     OLD: (".doc", ".dot", ".xls", ".xlt", ".ppt", ".pps", ".msg"),
 }
 ENDINGS: Final = {ending: kind for kind, endings in _KINDS.items() for ending in endings}
-"""The kind of a document by the ending of its name; a PDF is known by its first bytes."""
+"""Kind of a document by file extension; a PDF is recognised by its first bytes."""
 DOCUMENTS: Final = frozenset((PDF, *_KINDS))
 COMPOUND: Final = b"\xd0\xcf\x11\xe0"
-"""How files of older Office programs begin, and newer ones that have a password."""
+"""First bytes of files of older Office programs, and of newer ones with a password."""
 _HEADS: Final = {"rtf": (b"{\\rtf",), MAIL: (b"",), OLD: (COMPOUND,)}
 _ARCHIVE: Final = (b"PK", COMPOUND)
 _NEW: Final = {".msg": ".eml", ".x": ".xlsx", ".p": ".pptx"}
@@ -41,14 +41,16 @@ NOT_READ: Final = {
     "no_text": N_("{name} has no text: its pages are pictures, as of a scan. Use a picture of each page."),
     "broken": N_("{name} is broken or asks for too much memory: its text is not read. Open it in its program and save it again."),
 }
-"""By the code of the failure. ``too_large`` has ``size`` and ``most`` in MB."""
+"""Messages by failure code. ``too_large`` has ``size`` and ``most`` in MB."""
 
 Error = TypeVar("Error", bound=AtelierError)
 
 
 def kind_of(name: str, head: bytes) -> str:
-    """The kind of a document by the ending of its name and its first bytes (1 024 are enough), empty for what is none: ``pdf`` whatever
-    its name, one of ``ENDINGS``."""
+    """Return the kind of a document by extension and first bytes (1 024 suffice), empty if it is none.
+
+    ``pdf`` regardless of the name, otherwise one of ``ENDINGS``.
+    """
     if is_pdf(head):
         return PDF
     kind = ENDINGS.get(_ending(name), "")
@@ -56,12 +58,12 @@ def kind_of(name: str, head: bytes) -> str:
 
 
 def is_pdf(data: bytes) -> bool:
-    """Whether it is a PDF, which some programs begin with blank lines or a byte order mark."""
+    """Whether it is a PDF; some programs write spaces or a byte order mark first."""
     return data[:1_024].lstrip(b"\xef\xbb\xbf\0 \t\r\n\f").startswith(b"%PDF-")
 
 
 def not_read(error: type[Error], code: str, name: str, **values: object) -> Error:
-    """The error for people that says why the document ``name`` is not read, and what to do; ``broken`` for an unknown code."""
+    """Return the error for people why ``name`` is not read and what to do; ``broken`` for an unknown code."""
     code = code if code in NOT_READ else "broken"
     ending = _ending(name)
     new = next((new for start, new in _NEW.items() if ending.startswith(start)), ".docx")

@@ -1,4 +1,4 @@
-"""How the bytes of a file say which text they are."""
+"""Detect text encodings."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-"""Byte order marks; that of UTF-32 begins with that of UTF-16."""
+"""Byte order marks; UTF-32's begins with UTF-16's."""
 LOOKED_AT = 8_192
-"""Bytes in which a zero byte makes a file binary, as git decides it."""
+"""Bytes checked for a zero byte, which makes a file binary, as in git."""
 
 
 def marked(data: bytes) -> tuple[bytes, str] | None:
-    """The byte order mark that a file begins with, and its encoding; None without one."""
+    """Return a file's byte order mark and encoding; None without one."""
     return next(((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark)), None)
 
 
 _GUESSED_FROM = 65_536
-"""Bytes from which an encoding is guessed."""
+"""Bytes used to guess an encoding."""
 _FEW = 8
 _WESTERN = re.compile(r"[\x00-\x7fÀ-ÖØ-öø-ÿŒœŠšŽžŸ’‘“”„…–—•€£¥§©®™°±²³´µ·¹º¶»«¼½¾¿¡¢¤¦¨ª¬¯¸\xa0\xad]*")
-"""What Western texts have of Windows-1252. Bytes of Shift-JIS give its ``‚`` and ``ƒ``, which are left out."""
+"""Windows-1252 characters of Western texts. Shift-JIS bytes decode to ``‚`` and ``ƒ``, which are excluded."""
 _ACCENTED = re.compile(r"[^\W\d_]*[^\W\d_a-zA-Z][^\W\d_]*")
 _ALL_ACCENTS = re.compile(r"[^\W\d_a-zA-Z]{2,}")
 
 
 def guessed(data: bytes) -> str:
-    """The encoding of a text that has no mark and is not UTF-8; the text can be read in it without an error.
+    """Guess the encoding of text without a mark that is not UTF-8; decoding with the result never fails.
 
-    Windows-1252 while it gives words of Western languages: French and German are too short for statistics and would be read as others.
-    Else by the statistics of chardet; Windows-1252 or Latin-1 when nothing fits.
+    Windows-1252 if that gives words of Western languages: French and German texts are too short for statistics and
+    would be misdetected. Otherwise by chardet's statistics; Windows-1252 or Latin-1 if nothing matches.
     """
     western = _decoded(data, "cp1252")
     if western is not None and _is_western(western):
@@ -56,7 +56,10 @@ def _decoded(data: bytes, encoding: str) -> str | None:
 
 
 def _is_western(text: str) -> bool:
-    """Whether most words with accents have plain letters too: Cyrillic and Chinese read as Windows-1252 are accents alone."""
+    """Whether most words with accents also contain plain letters.
+
+    Cyrillic and Chinese decoded as Windows-1252 are all accents.
+    """
     if _WESTERN.fullmatch(text) is None:
         return False
     if (strange := sum(each > "\x7f" for each in text)) > _FEW and strange > 0.6 * sum(not each.isspace() for each in text):

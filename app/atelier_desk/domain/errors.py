@@ -1,6 +1,6 @@
-"""Errors by who must act on them.
+"""Errors, grouped by who must act.
 
-An error carries an English template and named values, never a finished sentence, so that the screen and the command line can show
+An error has an English template and named values instead of a finished sentence, so that window and terminal can show
 it in the reader's language: ``error.localized(_)``. ``code`` is stable and machine readable.
 """
 
@@ -14,17 +14,17 @@ from atelier_desk.support import number_format
 from atelier_desk.support.text import visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
-"""What is left of a detail in parentheses."""
+"""Left over when a detail in parentheses is empty."""
 
 
 class AtelierError(Exception):
-    """Base of all errors Atelier raises on purpose.
+    """Base of all deliberately raised errors.
 
     Attributes:
         code: stable identifier, for scripts and tests.
         template: the English sentence with named placeholders, marked with ``N_`` where it is written.
-        params: the values of the placeholders.
-        recoverable: whether trying again may succeed without changing anything.
+        params: values of the placeholders.
+        recoverable: whether a retry may succeed without any change.
     """
 
     code = "error"
@@ -43,11 +43,14 @@ class AtelierError(Exception):
         return self.template.format(**self.params) if self.params else self.template
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The sentence in the reader's language, and so the errors among its values; ``translate`` is ``atelier_desk.support.i18n._``."""
+        """Return the sentence in the reader's language, including nested errors.
+
+        ``translate`` is ``atelier_desk.support.i18n._``.
+        """
         return self._filled(translate, self.params)
 
     def in_words(self, translate: Callable[..., str]) -> str:
-        """The same without ``detail``, which is what a server or a library said in its own words."""
+        """Like ``localized`` without ``detail``, the message of a server or library."""
         if "detail" not in self.params:
             return self.localized(translate)
         return _EMPTY.sub("", self._filled(translate, {**self.params, "detail": ""}))
@@ -57,8 +60,10 @@ class AtelierError(Exception):
 
 
 def _shown(value: object, translate: Callable[..., str]) -> object:
-    """A value as a sentence of the reader's language has it: numbers in groups of thousands, times in the local zone, errors in words, and
-    no character that hides or reorders others."""
+    """Format a value for the reader.
+
+    Grouped numbers, local times, errors as sentences, no invisible or reordering characters.
+    """
     if isinstance(value, AtelierError):
         return value.localized(translate)
     if isinstance(value, datetime):
@@ -69,41 +74,41 @@ def _shown(value: object, translate: Callable[..., str]) -> object:
 
 
 class UsageError(AtelierError):
-    """The person or script asked for something impossible: wrong argument, unknown name."""
+    """The request is invalid: a wrong argument or unknown name."""
 
     code = "usage"
 
 
 class NotFoundError(UsageError):
-    """The named thing does not exist, or belongs to another workflow."""
+    """The named item does not exist, or belongs to another workflow."""
 
     code = "not_found"
 
 
 class LimitError(UsageError):
-    """A value is over one of the limits in ``domain.limits``."""
+    """A value exceeds a limit of ``domain.limits``."""
 
     code = "over_limit"
 
 
 class ConflictError(UsageError):
-    """The thing exists already, or changed meanwhile."""
+    """The item already exists, or changed meanwhile."""
 
     code = "conflict"
 
 
 class StorageError(AtelierError):
-    """The database or a file in the data folder cannot be used; subclasses of ``code`` say why."""
+    """The database or a file in the data folder cannot be used; ``code`` says why."""
 
     code = "storage"
 
 
 class ProviderError(AtelierError):
-    """A model server refused, failed or answered nonsense.
+    """A model server refused, failed or gave an invalid answer.
 
     Attributes:
-        status: HTTP status, None when no answer came.
-        retry_after_s: seconds the server asked to wait, None when it did not say.
+        status: HTTP status, None without an answer.
+        retry_after_s: seconds to wait as requested by the server, None if it did not say.
     """
 
     code = "provider"
@@ -125,7 +130,7 @@ class ProviderError(AtelierError):
 
 
 class ContextOverflowError(ProviderError):
-    """The request was longer than the model's window; ``n_ctx`` tokens when the server said so."""
+    """The request was longer than the model's context; ``n_ctx`` tokens, if the server said so."""
 
     code = "context_overflow"
 
@@ -138,12 +143,12 @@ class ContextOverflowError(ProviderError):
 
 
 class ToolError(AtelierError):
-    """A tool could not do what the model asked; the text is written for the model and is not translated."""
+    """A tool could not fulfil the call; the text is for the model and not translated."""
 
     code = "tool_error"
 
 
 class CancelledByUser(AtelierError):
-    """A person stopped the work; what was done so far is kept."""
+    """A person stopped the work; what was done is kept."""
 
     code = "cancelled"

@@ -1,4 +1,4 @@
-"""Why a tool call failed, as a stable name: for scripts, for what screens say of it, and for what the model should do next."""
+"""Stable codes of tool failures: for scripts, display texts, and the model's next step."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from enum import StrEnum
 
 
 class FailureCode(StrEnum):
-    """Every ``code`` that a result of Atelier's own tools may have; a user's own tools and MCP servers may have others.
+    """Every ``code`` in results of Atelier's own tools; users' tools and MCP servers may have others.
 
-    What a person reads of each is in ``tools.failure_text``, what the model should do next stands in the error's text or is added by
+    Display texts are in ``tools.failure_text``; the model's next step is in the error's text or added by
     ``tools.next_steps``.
     """
 

@@ -1,4 +1,4 @@
-"""Forms that a server asks a person to fill in: flat, with fields of a few kinds, as the protocol of MCP has them."""
+"""Forms that a server asks a person to fill in: flat, with a few kinds of fields, as defined by MCP."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from atelier_desk.support.i18n import _
 
 MOST_FIELDS = 50
 MOST_CHOICES = 200
-"""Of one form, and of one field: more could not be shown to a person."""
+"""Maximum choices of a form, and of a field: more cannot be displayed."""
 LONGEST_VALUE = 4_000
-"""Characters of one text."""
+"""Maximum characters of a text."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)*")
 
 
@@ -41,9 +41,9 @@ class FormField(Model):
     """One field.
 
     Attributes:
-        name: the server's; ``title`` and ``about`` are for people.
-        shortest, longest: characters of a text, None for no bound of the server's.
-        least, most: bounds of a number, or of how many choices may be taken.
+        name: for the server; ``title`` and ``about`` are for people.
+        shortest, longest: characters of a text, None if the server sets no limit.
+        least, most: limits of a number, or of the number of choices.
     """
 
     name: str = Field(min_length=1, max_length=128)
@@ -64,7 +64,7 @@ class FormField(Model):
         return self.title or self.name
 
     def read(self, typed: str) -> Any:
-        """A value from a text that a person typed: one that cannot be read comes back as it is, and ``problem`` says what is wrong."""
+        """Parse typed text; unparsable text is returned unchanged, and ``problem`` explains it."""
         text = typed.strip()
         match self.kind:
             case FieldKind.INTEGER:
@@ -81,7 +81,7 @@ class FormField(Model):
         return typed
 
     def _choice(self, text: str) -> str:
-        """A choice by its value, its title or its number from 1."""
+        """Return a choice by its value, title or number from 1."""
         if any(each.value == text for each in self.choices):
             return text
         titled = next((each.value for each in self.choices if each.title.casefold() == text.casefold()), None)
@@ -91,7 +91,7 @@ class FormField(Model):
         return self.choices[number - 1].value if 1 <= number <= len(self.choices) else text
 
     def in_words(self, value: Any) -> str:
-        """A value as a person reads it: choices by their titles, yes or no."""
+        """Format a value for people: titles of choices, yes or no."""
         titles = {each.value: each.title for each in self.choices}
         if isinstance(value, str):
             return titles.get(value, value)
@@ -100,7 +100,10 @@ class FormField(Model):
         return in_words(value)
 
     def problem(self, value: Any) -> str:
-        """What is wrong with a value, as a code that ``form_words`` has a sentence for; empty when nothing is. None is no value."""
+        """Return the problem of a value as a code with a sentence in ``form_words``.
+
+        Empty if valid. None means no value.
+        """
         if value is None or value in ("", []):
             return "required" if self.required and not (value == "" and self.kind is FieldKind.TEXT and self.shortest == 0) else ""
         match self.kind:
@@ -145,12 +148,12 @@ class FormField(Model):
 
 
 class Form(Model):
-    """The fields of a form, each with a name of its own."""
+    """The fields of a form, with unique names."""
 
     fields: tuple[FormField, ...] = Field(default=(), max_length=MOST_FIELDS)
 
     def problems(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """By field what is wrong with its value; ``unknown`` for a name that is no field."""
+        """Return the problems of values by field; ``unknown`` for a name without a field."""
         found = {name: "unknown" for name in values if all(field.name != name for field in self.fields)}
         for field in self.fields:
             if problem := field.problem(values.get(field.name)):
@@ -158,11 +161,11 @@ class Form(Model):
         return found
 
     def defaults(self) -> dict[str, Any]:
-        """What the server proposes, where it fits its own field."""
+        """Return the server's valid default values."""
         return {field.name: field.default for field in self.fields if field.default is not None and not field.problem(field.default)}
 
     def given(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The values as they are sent: what was left empty is left out."""
+        """Return the values to send, without empty ones."""
         sent: dict[str, Any] = {}
         for field in self.fields:
             value = values.get(field.name)
@@ -177,7 +180,7 @@ _NO = ("no", "n", "false", "0", "off", "non", "faux")
 
 
 def in_words(value: Any) -> str:
-    """A value as a person reads it, of a field that is not known."""
+    """Format a value of an unknown field for people."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return ", ".join(map(in_words, value)) if isinstance(value, list) else str(value)
@@ -187,7 +190,7 @@ def _number(text: str, typed: str) -> Any:
     if re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         return int(text)
     try:
-        # As it is written in French, too.
+        # also accepts the French decimal comma
         return float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
     except ValueError:
         return typed

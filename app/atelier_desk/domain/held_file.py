@@ -1,4 +1,4 @@
-"""A file that waits outside of the workspace until a person says that it may lie there."""
+"""A file held outside the workspace until a person accepts it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from atelier_desk.support.text import name_on_disk
 
 
 class HeldFile(Model):
-    """A file, link or folder with a protected name that a program made or changed, and that nobody was asked about.
+    """A file, link or folder with a protected name that a program created or changed without approval.
 
     Attributes:
         id: sorts by time.
-        workflow_id: empty for what no workflow did alone: an MCP server.
-        author: who made it, when it was no agent: the name of an MCP server.
-        root: the granted folder, absolute; ``path`` is relative to it, as ``readable_name`` shows it.
-        raw: names of the path are not UTF-8: they are written otherwise on the disk, see ``on_disk``.
-        replaces: hash of what stands at the path and would be replaced; empty when nothing stood there.
-        content: hash of what is held, as ``transfer.digest_of`` says it.
+        workflow_id: empty for files that belong to no single workflow: of an MCP server.
+        author: its author if not an agent: the name of an MCP server.
+        root: the granted folder, absolute; ``path`` is relative to it, in the form of ``readable_name``.
+        raw: the path is not UTF-8: its real form is ``on_disk``.
+        replaces: hash of the file that it would replace; empty if there was none.
+        content: hash of the held content, as in ``transfer.digest_of``.
     """
 
     id: str
@@ -35,5 +35,5 @@ class HeldFile(Model):
 
     @property
     def on_disk(self) -> str:
-        """The path as the file system takes it."""
+        """The path in the file system's form."""
         return name_on_disk(self.path) if self.raw else self.path

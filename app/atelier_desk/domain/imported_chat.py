@@ -1,4 +1,4 @@
-"""Chats that other programs exported: their messages as a tree, and what a preview says of each."""
+"""Chats exported by other programs: message trees, and previews."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Literal
 SOURCES: Mapping[str, str] = MappingProxyType(
     {"chatgpt": "ChatGPT", "claude": "Claude", "openwebui": "Open WebUI", "librechat": "LibreChat"}
 )
-"""By short name, the programs whose exports are read."""
+"""Supported programs by short name."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessageNode:
-    """A message. ``parent`` is the id of the message it follows, empty for the first of a chat."""
+    """A message. ``parent`` is the id of the previous message, empty for the first of a chat."""
 
     id: str
     parent: str
@@ -29,12 +29,12 @@ class ChatMessageNode:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A chat as its program exported it.
+    """An exported chat.
 
     Attributes:
         source: one of ``SOURCES``; ``id`` is that program's own.
-        nodes: each after the one it follows; versions of a message follow the same one.
-        current: id of the last message of the version that was shown; empty when the export does not say.
+        nodes: each after its parent; versions of a message share a parent.
+        current: id of the last message of the displayed version; empty if unknown.
     """
 
     source: str
@@ -45,7 +45,7 @@ class Chat:
 
     @property
     def key(self) -> str:
-        """Names the chat whichever file it comes from: ``chatgpt:ID``."""
+        """Identifies the chat across files: ``chatgpt:ID``."""
         return f"{self.source}:{self.id}"
 
 
@@ -54,11 +54,11 @@ class ChatPreview:
     """One chat of a file.
 
     Attributes:
-        key: as of ``Chat.key``.
-        messages: how many it has.
-        first, last: when its messages were written; None when the export does not say.
-        there: the id of the workflow it was imported as; empty when it was not. ``deleted``: that one is in the bin.
-        new_turns: how many turns the workflow does not have yet.
+        key: see ``Chat.key``.
+        messages: number of messages.
+        first, last: times of its first and last message; None if unknown.
+        there: id of the workflow it was imported as; empty if not imported. ``deleted``: that workflow is in the bin.
+        new_turns: number of turns that the workflow lacks.
     """
 
     key: str
@@ -74,11 +74,11 @@ class ChatPreview:
 
 @dataclass(frozen=True, slots=True)
 class ChatFilePreview:
-    """What a file holds, newest chats first.
+    """Content of a file, newest chats first.
 
     Attributes:
-        chats: those that can be imported.
-        skipped: how many entries cannot, by why: ``unknown``, ``damaged``, ``too_large``, ``empty``, ``cut_off``.
+        chats: importable chats.
+        skipped: number of other entries by reason: ``unknown``, ``damaged``, ``too_large``, ``empty``, ``cut_off``.
     """
 
     chats: Sequence[ChatPreview]
@@ -86,14 +86,16 @@ class ChatFilePreview:
 
     @property
     def new(self) -> tuple[ChatPreview, ...]:
-        """Those of which something is not here yet."""
+        """The chats with something new."""
         return tuple(each for each in self.chats if each.new_turns)
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedChats:
-    """What an import did: ids of the workflows it made and of those it added turns to, how many chats were there already, and why entries
-    were skipped, as in ``ChatFilePreview``."""
+    """Result of an import.
+
+    Ids of new and extended workflows, number of unchanged chats, and skipped entries as in ``ChatFilePreview``.
+    """
 
     created: tuple[str, ...] = ()
     extended: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What data from elsewhere brought along and is not used before a person confirms it."""
+"""Parts of imported data that stay inactive until a person confirms them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atelier_desk.domain.base import Model
 
 
 class HeldKind(StrEnum):
-    """``contents`` are the texts of the workflows and memories: who reads one has read from outside."""
+    """``contents`` are the texts of workflows and memories: reading one counts as reading outside content."""
 
     PROVIDER = "provider"
     EMBEDDER = "embedder"
@@ -20,12 +20,12 @@ class HeldKind(StrEnum):
 
 
 class HeldGrant(Model):
-    """One thing that waits for a person.
+    """One item that waits for confirmation.
 
     Attributes:
-        name: of a provider; of folders, what tells them from others (a short hash); else empty.
-        about: what a person confirms: an address and what is sent there, folders in their order, or how texts are marked.
-        workflows: ids of those whose agents could use the folders.
+        name: of a provider; for folders a short hash that distinguishes them; otherwise empty.
+        about: what a person confirms: an address and what is sent there, ordered folders, or how texts are marked.
+        workflows: ids of workflows whose agents could use the folders.
     """
 
     kind: HeldKind
@@ -35,5 +35,5 @@ class HeldGrant(Model):
 
     @property
     def id(self) -> str:
-        """How it is named on the command line: ``search``, ``provider:NAME``."""
+        """Its name on the command line: ``search``, ``provider:NAME``."""
         return f"{self.kind}:{self.name}" if self.name else str(self.kind)

@@ -1,4 +1,4 @@
-"""What a granted folder says to the agents that work in it."""
+"""Instructions of a granted folder for the agents that work in it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from atelier_desk.domain.base import Model
 
 
 class FolderInstructions(Model):
-    """One file of instructions, as it was when the turn began.
+    """One instruction file as it was when the turn began.
 
     Attributes:
         folder: the granted folder, absolute.
-        path: the file, relative to it; what it says holds for the folder it stands in and below.
-        text: its content, with what it imports; ``cut`` when it was too long to be taken whole.
+        path: the file, relative to it; it applies to its own folder and below.
+        text: its content with imports; ``cut`` if it was too long.
     """
 
     folder: str

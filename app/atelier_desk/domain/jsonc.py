@@ -1,4 +1,4 @@
-"""JSON as other programs keep it: with comments, commas before a closing bracket, and a mark at its beginning."""
+"""JSON with comments, trailing commas, and a byte order mark, as written by other programs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 
 def loads(text: str) -> Any:
-    """The value; strict JSON first, so that what is JSON is read as such.
+    """Parse a text; strict JSON is tried first.
 
     Raises:
-        ValueError: it is none, also without comments; the words are about the text without them.
+        ValueError: it is not JSON even without comments; the message refers to the text without them.
         RecursionError: it is nested too deeply.
     """
     text = text.removeprefix("\ufeff")
@@ -22,8 +22,8 @@ def loads(text: str) -> Any:
 
 
 def plain(text: str) -> str:
-    """The text without comments, and without commas before a closing bracket; lines stay where they are."""
-    # What has no end is taken to the end of the text: looking for it again from each place on would take for ever.
+    """Return the text without comments and trailing commas; line numbers are preserved."""
+    # Unterminated parts extend to the end of the text: retrying from each position would take quadratic time.
     parts = re.findall(r'"(?:[^"\\]|\\.)*(?:"|\\?$)|//[^\n]*|/\*(?:.*?\*/|.*$)|[^"/]+|/', text, re.DOTALL)
     joined = "".join("\n" * part.count("\n") if part.startswith(("//", "/*")) else part for part in parts)
     return "".join(

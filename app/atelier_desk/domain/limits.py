@@ -1,4 +1,4 @@
-"""Every limit in one place, used by validation, tool descriptions and screens."""
+"""All limits, used by validation, tool descriptions and screens."""
 
 from typing import Final
 
@@ -6,35 +6,41 @@ WORKFLOW_NAME: Final = 256
 COLLECTION: Final = 64
 MESSAGE: Final = 100_000
 CALL: Final = 1_500_000
-"""Characters of a tool call by a person or a script, as JSON: a report at its own limit, each character written as an escape."""
+"""Maximum characters of a tool call by a person or script, as JSON.
+
+A report at its own limit with every character escaped.
+"""
 ATTACHED_TEXT: Final = 100_000
-"""Characters a model is given of all that goes with one message, together; of more it is given excerpts."""
+"""Maximum total characters that a model is given of one message's attachments; longer ones become excerpts."""
 ATTACHED_FILES: Final = 20
-"""Things that go with one message, pictures among them."""
+"""Maximum attachments of a message, including images."""
 ATTACHED_FILE: Final = 20 * 1024 * 1024
-"""Bytes of one file that goes with a message."""
+"""Maximum bytes of an attached file."""
 ATTACHED_PICTURE: Final = 6 * 1024 * 1024
-"""Bytes of one picture that goes with a message; servers refuse larger ones."""
+"""Maximum bytes of an attached image; servers refuse larger ones."""
 PICTURE_FILE: Final = 100 * 1024 * 1024
-"""Bytes of a picture file that is scaled down to go with a message: 24 million pixels of a camera as BMP are 72 MB."""
+"""Maximum bytes of an image file that is scaled down for a message: 24 megapixels as BMP are 72 MB."""
 PICTURE_PIXELS: Final = 64_000_000
-"""Pixels of a picture that is opened: one of more needs over 256 MB to be drawn, and may be made to exhaust the memory."""
+"""Maximum pixels of an image: larger ones need over 256 MB to be drawn, and may be meant to exhaust the memory."""
 ATTACHED_ENTRIES: Final = 1_000
-"""Files that the list of an attached folder names."""
+"""Maximum files listed of an attached folder."""
 ATTACHED_NAME: Final = 255
 AGENT_NAME: Final = 64
 AGENT_PURPOSE: Final = 200
-"""Characters: one line of a list."""
+"""Maximum characters: one line of a list."""
 MODEL_NAME: Final = 512
-"""Characters: the names of local servers are paths, those of clouds are resource names."""
+"""Maximum characters: names on local servers are paths, on clouds resource names."""
 PROVIDER_HEADERS: Final = 20
-"""Headers of the owner's that a model server is sent with each request."""
+"""Maximum custom headers per model server."""
 SYSTEM_PROMPT: Final = 100_000
-"""Characters of an agent's instructions. Of 944 files of agents in public repositories 160 have more than 10 000, and none this many."""
+"""Maximum characters of an agent's instructions.
+
+Of 944 agent files in public repositories 160 have more than 10 000, none this many.
+"""
 ANSWER_SCHEMA: Final = 20_000
-"""Characters of the JSON Schema of an agent's answers."""
+"""Maximum characters of an agent's answer schema."""
 WORKFLOW_INSTRUCTIONS: Final = 5_000
-"""Characters of what one workflow adds to its agent's instructions."""
+"""Maximum characters of a workflow's additional instructions."""
 TEMPERATURE: Final = (0.0, 2.0)
 MAX_TOKENS: Final = (256, 128_000)
 TOOL_ITERATIONS: Final = (1, 200)
@@ -45,19 +51,20 @@ MEMORY_LIST_DEFAULT: Final = 10
 MEMORY_LIST_MAX: Final = 100
 PROJECT_NAME: Final = 128
 PROMPTS: Final = 1_000
-"""Prompts that a person may keep: each is looked through while ``/`` is typed."""
+"""Maximum prompts of a person: all are searched while ``/`` is typed."""
 PROMPT_NAME: Final = 64
-"""Characters, as of skills: https://agentskills.io/specification."""
+"""Maximum characters, as for skills: https://agentskills.io/specification."""
 PROMPT_DESCRIPTION: Final = 1_000
 PROMPT_CONTENT: Final = 50_000
-"""Characters of a prompt's text; with its variables filled in it is a message: ``MESSAGE``."""
+"""Maximum characters of a prompt's text; filled in, it is a message: ``MESSAGE``."""
 PROMPT_VARIABLES: Final = 20
-"""Variables of one prompt: each is a field of a form."""
+"""Maximum variables of a prompt: each is a form field."""
 MEMORY_TAGS: Final = 20
 MEMORY_TAG: Final = 64
 MEMORY_CONTEXT_DAYS: Final = 7
 DELETED_DAYS: Final = 30
-"""Days for which a deleted workflow, version of a turn or memory can be brought back, as in the bins of mail programs and file stores."""
+"""Days for which a deleted workflow, version of a turn or memory can be restored, as in common mail and storage services.
+"""
 
 TASK_NAME: Final = 128
 TASK_DESCRIPTION: Final = 1_000
@@ -74,14 +81,14 @@ QUESTION_TEXT_RESPONSE: Final = 10_000
 QUESTION_PENDING: Final = 50
 
 COUNTED_FILES: Final = 10_000
-"""Files of a folder that are counted before a person is asked about it."""
+"""Maximum files counted in a folder before a person is asked about it."""
 RULE_TEXT: Final = 1_000
 TAINT: Final = 200
-"""Characters of a name of what was read from outside."""
+"""Maximum characters of the name of an outside source."""
 RULES: Final = 1_000
-"""Permission rules; a run is given those that hold for it."""
+"""Maximum permission rules; a run gets those that apply to it."""
 RULE_FILE: Final = 1_000_000
-"""Bytes of another program's file that are read for rules."""
+"""Maximum bytes of another program's file read for rules."""
 """Characters of a permission rule."""
 
 REPORT: Final = 200_000
@@ -89,65 +96,70 @@ REPORT_NAME: Final = 128
 CALCULATOR_EXPRESSION: Final = 1_000
 
 CHILDREN: Final = 15
-"""Sub-agents alive under one root run; also the most tasks of one batch."""
+"""Maximum sub-agents alive under one root run; also the maximum tasks of a batch."""
 DEPTH: Final = 3
-"""The depth at which no agent can be started any more, unless a setting says otherwise; the root run has depth 0."""
+"""Default depth at which no more agents can be started; the root run has depth 0."""
 DEPTH_MAX: Final = 6
-"""The deepest a setting may allow."""
+"""Maximum depth of the setting."""
 PLAN_ACTIONS: Final = 30
 PLAN_GOAL: Final = 4_000
 PLAN_DESCRIPTION: Final = 2_000
 CHILD_TITLE: Final = 120
 CHILD_RETRY_S: Final = (0.5, 2.0)
-"""First and longest pause between a sub-agent's attempts at a model request."""
+"""First and longest pause in seconds between a sub-agent's attempts at a model request."""
 CHILD_WAIT_S: Final = 60.0
-"""Longest pause a model server can ask of a sub-agent before its next attempt."""
+"""Longest pause in seconds that a model server can request from a sub-agent."""
 REPLY_ATTEMPTS: Final = 3
-"""Requests a run makes for one reply: a sub-agent whenever it may help, a root run when the connection drops in the reply's middle."""
+"""Requests per reply.
+
+For a sub-agent whenever it may help, for a root run when the connection drops during the reply.
+"""
 INACTIVITY_S: Final = 300
-"""Seconds without a word after which a model's reply, or a sub-agent, is ended, unless a setting says otherwise."""
+"""Default seconds of inactivity after which a model's reply, or a sub-agent, is ended."""
 INACTIVITY: Final = (5, 3_600)
 CHILD_CHECK_S: Final = 30
 
 APPROVAL_TIMEOUT_S: Final = 0
-"""Seconds to decide while the card can be seen, unless a setting says otherwise; 0 waits for ever."""
+"""Default seconds to decide while the card is visible; 0 waits forever."""
 APPROVAL_TIMEOUT: Final = (30, 300)
 APPROVAL_NOTE: Final = 2_000
 
 RESULT_TO_MODEL: Final = 30_000
-"""Characters of one tool result that reach the model."""
+"""Maximum characters of a tool result for the model."""
 RESULT_STORED: Final = 1024 * 1024
-"""Bytes of one tool result that are stored."""
+"""Maximum stored bytes of a tool result."""
 PROVIDER_DATA: Final = 1024 * 1024
-"""Bytes of JSON a model server may send along with a reply, or with a call, to be kept and given back; more of it is not kept."""
+"""Maximum bytes of JSON that a model server sends with a reply or call to be returned later; more is not stored."""
 
 LIST_DEFAULT: Final = 100
 LIST_MAX: Final = 1_000
 WORKFLOWS_RUNNING: Final = 3
 IMPORT_FILE: Final = 10 * 1024 * 1024
-"""Bytes of one imported file."""
+"""Maximum bytes of an imported file."""
 MEMORY_FILE: Final = 128 * 1024 * 1024
-"""Bytes of one file of memories: what is exported of 50 000 of them has to come back."""
+"""Maximum bytes of a memory file: an export of 50 000 memories must be importable."""
 
 PROGRAM_ENDS_S: Final = 1.7
-"""A program that was asked to end has ended within two seconds, and a moment is needed to end it by force.
+"""Seconds to shut down: within two seconds of the request, with a margin for ending it by force.
 
-What it waits for meanwhile comes one after the other: ``TOOL_ENDS_S`` for the command's own run, ``HAND_OVER_S``, ``LAST_WORDS_S``,
-``RUNS_END_S`` and ``DATABASE_PAUSE_S``. Their sum leaves the rest for the work itself.
+The waits are sequential: ``TOOL_ENDS_S`` for the command's own run, ``HAND_OVER_S``, ``LAST_WORDS_S``, ``RUNS_END_S``
+and ``DATABASE_PAUSE_S``. The rest of the time is for the work itself.
 """
 TOOL_ENDS_S: Final = 0.3
-"""How long the process of a tool that was asked to end may take before it is killed: time for a handler of SIGTERM."""
+"""Seconds until a tool's process that was asked to end is killed: time for a SIGTERM handler."""
 SHORT_COMMAND_S: Final = 0.3
-"""How long other processes' commands that follow no run may take to be done: a list or a change of a row is by then."""
+"""Seconds for other processes' commands that follow no run to finish: enough for a listing or a change of a row."""
 HAND_OVER_S: Final = 0.45
-"""How long all commands of other processes may take, from the beginning of the end, to save or to be done."""
+"""Seconds for all commands of other processes, from the beginning of the shutdown, to save or finish."""
 LAST_WORDS_S: Final = 0.2
-"""How long other processes may take to read what they were sent."""
+"""Seconds for other processes to read what they were sent."""
 RUNS_END_S: Final = 0.35
-"""How long steps may take to end that were cancelled; one that does not let itself be cancelled ends with the process."""
+"""Seconds for cancelled steps to end; one that ignores cancellation ends with the process."""
 DATABASE_PAUSE_S: Final = 0.15
-"""How long the database's files are left alone after it was closed: without it the engine's threads aborted the interpreter at exit in 3 of
-17 measured runs, with it in 0 of 20."""
+"""Seconds to leave the closed database's files alone.
+
+Without it the engine's threads aborted the interpreter at exit in 3 of 17 measured runs, with it in 0 of 20.
+"""
 
 BREAKER_FAILURES: Final = 3
 BREAKER_COOLDOWN_S: Final = 60
@@ -157,14 +169,14 @@ LOOP_PAUSE: Final = 5
 
 COMMAND_TIMEOUT_MS: Final = 60_000
 COMMAND_TIMEOUTS_MS: Final = (1_000, 600_000)
-"""Milliseconds a command may take that the agent waits for."""
+"""Allowed milliseconds for a command that the agent waits for."""
 COMMAND_ENDS_S: Final = 15.0
-"""How long a command whose time is over may take to be gone, with all that it started, before its call is given up."""
+"""Seconds for a timed-out command and everything it started to end before its call is abandoned."""
 COMMAND_BEGINS_S: Final = 0.5
-"""How long a command in the background is watched before its call returns: one that fails at once says so."""
+"""Seconds a background command is watched before its call returns: immediate failures are reported."""
 COMMAND_WAIT_MS: Final = 60_000
-"""Milliseconds that one reading of a background command's output may wait for more."""
+"""Maximum milliseconds that reading a background command's output may wait for more."""
 COMMAND_PART: Final = 24 * 1024
-"""Bytes of a command's output that are read at once."""
+"""Maximum bytes of a command's output read at once."""
 COMMAND_INPUT: Final = 10_000
-"""Characters written to a command's input at once."""
+"""Maximum characters written to a command's input at once."""

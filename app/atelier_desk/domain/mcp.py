@@ -1,5 +1,4 @@
-"""Servers of the Model Context Protocol as their owner configured them, and what is known of them. Secrets are never part of these: they
-live in the keyring."""
+"""MCP servers: configuration and known state. Secrets are never part of these: they are in the keyring."""
 
 from __future__ import annotations
 
@@ -16,26 +15,26 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_
 
 NAME = r"^[A-Za-z0-9](?:_?[A-Za-z0-9-])*$"
-"""Without two underscores in a row: they part the server from its tool in the names of tools."""
+"""Without consecutive underscores, which separate server and tool in tool names."""
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 MOST_SERVERS = 100
 MOST_TOOLS = 500
-"""Tools of one server; more than any agent could be told of."""
+"""Maximum tools of a server; no agent could be given more."""
 MOST_ROOTS = 32
 TIMEOUT_S = 30.0
 START_S = 60.0
-"""Seconds a server may take to answer first: some are downloaded then."""
+"""Seconds for a server's first answer: some are downloaded then."""
 CallName = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class McpError(AtelierError):
-    """A server could not be reached, refused, broke the protocol or did not answer; the text names it."""
+    """A server was unreachable, refused, violated the protocol or did not answer; the text names it."""
 
     code = "mcp"
 
 
 class McpState(StrEnum):
-    """How a server stands. ``off``: its owner switched it off. ``idle``: it is started when it is needed."""
+    """State of a server. ``off``: disabled. ``idle``: started on demand."""
 
     OFF = "off"
     IDLE = "idle"
@@ -49,22 +48,24 @@ class McpServer(Model):
     """One server.
 
     Attributes:
-        command, args: the program and its arguments, for ``stdio``. ``${NAME}`` in arguments and in ``url`` is a variable of ``env``, else
-            one of this program's environment; ``${NAME:-text}`` has a text for when there is none.
-        env: what the program's environment gets beside the allowed names (``workspace.processes.environment``): a text, in which
-            ``${NAME}`` is replaced as above, or empty when the keyring holds the value.
-        folder: where the program starts; empty for the owner's home.
-        headers: what is sent with each request, by name: a text with ``$VARIABLE``, or empty when the keyring holds the value.
-        sandbox: the program writes only in its folder and a temporary one, and cannot read secrets; the network stays open.
-        tools_off: names of its tools that no agent gets.
-        client_id: registered with its sign-in server by hand; empty registers one by itself. The secret of one that has one is in the
+        command, args: program and arguments, for ``stdio``. ``${NAME}`` in arguments and ``url`` is a variable of
+            ``env``, otherwise of this program's environment; ``${NAME:-text}`` has a default.
+        env: additions to the allowed variables (``workspace.processes.environment``): a text with ``${NAME}`` as above,
+            or empty if the keyring holds the value.
+        folder: where the program starts; empty for the home folder.
+        headers: request headers by name: a text with ``$VARIABLE``, or empty if the keyring holds the value.
+        sandbox: the program writes only to its folder and a temporary one, and cannot read secrets; the network stays
+            available.
+        tools_off: its tools that are disabled for all agents.
+        client_id: manually registered with its sign-in server; empty registers automatically. Its secret is in the
             keyring.
-        scopes: what is asked for at sign-in; empty asks for what the server names.
-        older_protocol: it is talked to in a revision before 2026-07-28, whatever it offers: some frameworks ask people for something only
-            there.
-        keyring: what tells its entries of the keyring from those of a server of this name in another data folder; given when it is stored.
-        roots: folders that the server may be told of, where a run that calls it was granted them, or folders within them.
-        source: the program whose file it was read from; empty when it was entered here.
+        scopes: requested at sign-in; empty requests those named by the server.
+        older_protocol: use a protocol revision before 2026-07-28 even if the server offers it: some frameworks ask
+            people only there.
+        keyring: distinguishes its keyring entries from those of a server of this name in another data folder; set when
+            stored.
+        roots: folders that the server may be told about, if a calling run was granted them or folders within them.
+        source: the program from whose file it was imported; empty if entered here.
     """
 
     name: str = Field(min_length=1, max_length=32)
@@ -113,7 +114,7 @@ class McpServer(Model):
 
     @property
     def place(self) -> str:
-        """Where it is, in a line: the command with its arguments, or the address."""
+        """Return its location in one line: the command with arguments, or the address."""
         return " ".join((self.command, *self.args)) if self.transport == "stdio" else self.url
 
 
@@ -126,7 +127,7 @@ def _can_be_split(url: str) -> bool:
 
 
 class McpArgument(Model):
-    """What a prompt is given; always a text."""
+    """An argument of a prompt; always text."""
 
     name: str
     about: str = ""
@@ -137,7 +138,7 @@ class McpPrompt(Model):
     """A prompt that a server offers to people.
 
     Attributes:
-        call: how it is called, behind its server: its name without blanks.
+        call: how it is called, after its server: its name without spaces.
     """
 
     name: str
@@ -148,11 +149,11 @@ class McpPrompt(Model):
 
 
 class McpTemplate(Model):
-    """An address of resources with parts to fill in.
+    """A resource address with placeholders.
 
     Attributes:
         uri: the address with ``{name}`` in it (RFC 6570).
-        variables: the names of its parts; those that are ``optional`` may stay empty.
+        variables: names of the placeholders; ``optional`` ones may stay empty.
     """
 
     uri: str
@@ -167,10 +168,10 @@ RejectedKind = Literal["tool", "resource", "template", "prompt"]
 
 
 class McpRejected(Model):
-    """What a server lists and nobody can use.
+    """A listed item that cannot be used.
 
     Attributes:
-        name: its server's name for it; empty for one without, or for the whole list.
+        name: the server's name for it; empty for one without, or for the whole list.
         why: in English.
     """
 
@@ -180,12 +181,14 @@ class McpRejected(Model):
 
 
 class ServerProblem(Model):
-    """Why a run has less of an MCP server than its agent was given.
+    """Why an MCP server provides less than its agent was given.
 
     Attributes:
-        code: ``nothing``: it lists neither tools nor resources nor prompts; ``left_out``: some of its entries cannot be used.
-        detail: the reason, or what was left out, in the language of the run.
-        key: tells it from another problem with this code, whatever the language and the words: the error's code, or what was left out.
+        code: ``nothing``: it lists neither tools nor resources nor prompts; ``left_out``: some of its entries cannot be
+            used.
+        detail: the reason, or the omitted items, in the run's language.
+        key: distinguishes it from another problem with this code in any language: the error's code, or the omitted
+            items.
     """
 
     server: str
@@ -195,20 +198,20 @@ class ServerProblem(Model):
 
 
 class McpKnown(Model):
-    """What a server said of itself.
+    """What a server said about itself.
 
     Attributes:
-        title, version, protocol: of the server and of the protocol it speaks.
-        icon: a small picture in base64, empty for none that can be shown.
-        instructions: what it tells models of itself; of the connection that the tools were approved with.
-        approved: definitions of tools as their server sent them, that its owner approved; None when it never listed any.
-        seen: those of its newest list.
-        latency_ms: what the newest connection took.
+        title, version, protocol: of the server and of its protocol.
+        icon: a small image in base64, empty if there is no usable one.
+        instructions: its instructions for models, from the connection in which the tools were approved.
+        approved: approved tool definitions as the server sent them; None if it never listed any.
+        seen: tool definitions of its newest list.
+        latency_ms: duration of the newest connection.
         resources, prompts: whether it offers any.
-        listed: its resources as it listed them last: ``uri``, ``name``, ``about``, ``media_type``.
-        templates: addresses of resources to fill in, as it listed them last.
-        offered: its prompts as it listed them last.
-        rejected: what it listed last and nobody can use, with the reasons.
+        listed: its newest list of resources: ``uri``, ``name``, ``about``, ``media_type``.
+        templates: its newest list of resource templates.
+        offered: its newest list of prompts.
+        rejected: unusable items of its newest lists, with reasons.
     """
 
     title: str = ""
@@ -229,7 +232,7 @@ class McpKnown(Model):
 
 
 class McpEntry(Model):
-    """A stored server: its configuration and what is known of it."""
+    """A stored server: configuration and known state."""
 
     name: str
     config: McpServer

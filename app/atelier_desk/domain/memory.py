@@ -1,4 +1,4 @@
-"""Memories: what agents and their user want kept."""
+"""Memories of agents and users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MemoryType(StrEnum):
 
 
 class MemoryScope(StrEnum):
-    """Where to look or write: this workflow's memories, those of all workflows, or both."""
+    """Where to search or write: this workflow's memories, those of all workflows, or both."""
 
     WORKFLOW = "workflow"
     GENERAL = "general"
@@ -40,13 +40,13 @@ DEFAULT_SCOPE: dict[MemoryType, MemoryScope] = {
     MemoryType.DECISION: MemoryScope.WORKFLOW,
 }
 REEMBED = "reembed"
-"""The id under which the progress of re-embedding is announced on topic ``memory``: no memory changes by it."""
+"""Id under which re-embedding progress is announced on topic ``memory``: no memory changes."""
 RETRIEVED_MAX = 50
-"""Runs that a memory keeps of those that found it."""
+"""Maximum runs stored per memory that retrieved it."""
 
 
 def expiry(type: MemoryType, now: datetime) -> datetime | None:
-    """When a memory that is stored now expires; None for never."""
+    """Return when a memory stored now expires; None for never."""
     return now + timedelta(days=limits.MEMORY_CONTEXT_DAYS) if type is MemoryType.CONTEXT else None
 
 
@@ -54,13 +54,14 @@ class Memory(Model):
     """One memory with its provenance. ``workflow_id`` None means general.
 
     Attributes:
-        source: ``agent``, ``user`` or ``import``: who wrote it; ``agent_source`` and ``run_id`` say which.
-        turn_id: the root run whose team stored it; empty when it was no agent.
-        proposed: an agent wants it to hold for all workflows. It is kept in its workflow until a person says so.
-        origin: names the words an agent stored it with; empty when it was no agent. ``edited``: a person changed it since.
-        retrieved_by: ids of the runs that found it in a search, newest last, at most ``RETRIEVED_MAX``.
-        tainted: what the team of its author had read from outside; reading it is reading from there.
-        embedder: identifies the embedder of the stored vector, empty when it has none. The vector itself is kept by the repository.
+        source: its author: ``agent``, ``user`` or ``import``; ``agent_source`` and ``run_id`` say which.
+        turn_id: the root run whose team stored it; empty if it was no agent.
+        proposed: an agent wants it to apply to all workflows. It stays in its workflow until a person approves.
+        origin: hash of the words an agent stored it with; empty if it was no agent. ``edited``: a person changed it
+            since.
+        retrieved_by: ids of the runs that retrieved it, newest last, at most ``RETRIEVED_MAX``.
+        tainted: outside sources that its author's team had read; reading it counts as reading them.
+        embedder: id of the embedder of the stored vector, empty if it has none. The repository stores the vector.
     """
 
     id: str = Field(default_factory=new_id)
@@ -86,13 +87,15 @@ class Memory(Model):
 
     @property
     def turn(self) -> bool:
-        """Whether it is one of the turns of a conversation: context of a run, of which is known who said it. What is asked of such a one is
-        often said by those before and after it."""
+        """Whether it is a turn of a conversation: context of a run with a known speaker.
+
+        Answers to questions about such a memory are often in the neighbouring turns.
+        """
         return self.type is MemoryType.CONTEXT and bool(self.run_id and self.agent_source)
 
 
 class MergedInto(Model):
-    """What undoing a merge needs: the memory that stayed as it was before (``kept``) and after (``made``); whether a pin moved to it."""
+    """Data to undo a merge: the remaining memory before (``kept``) and after (``made``); whether a pin moved to it."""
 
     kept: Memory
     made: Memory
@@ -100,10 +103,10 @@ class MergedInto(Model):
 
 
 class DeletedMemory(Memory):
-    """A memory that was deleted and can be brought back.
+    """A deleted memory that can be restored.
 
     Attributes:
-        merged: it went because it was made one with another.
+        merged: it was deleted because it was merged into another.
     """
 
     deleted_at: Timestamp
@@ -112,11 +115,11 @@ class DeletedMemory(Memory):
 
 @dataclass(frozen=True)
 class MemoryFilter:
-    """Which memories a list or search looks at.
+    """Filter of a list or search.
 
     Attributes:
-        scope: ``workflow`` those of ``workflow_id``, ``general`` those of none, ``both`` either; None every memory there is.
-        tags: all of them must be there.
+        scope: ``workflow``: those of ``workflow_id``; ``general``: those of none; ``both``: either; None: every memory.
+        tags: all of them must be present.
     """
 
     workflow_id: str | None = None
@@ -125,7 +128,7 @@ class MemoryFilter:
     tags: tuple[str, ...] = ()
 
     def accepts_home(self, workflow_id: str | None) -> bool:
-        """Whether memories of this workflow (None: general ones) are looked at."""
+        """Whether memories of this workflow (None: general ones) are included."""
         if self.scope is None:
             return True
         if workflow_id is None:
@@ -134,7 +137,7 @@ class MemoryFilter:
 
 
 class MemoryHit(Model):
-    """A search result with every part of its score, each 0–1. ``certainty`` is what a threshold is compared with."""
+    """A search result with every part of its score, each 0–1. ``certainty`` is compared with the threshold."""
 
     memory: Memory
     score: float

@@ -1,4 +1,4 @@
-"""The neutral form of a model conversation: what the engine builds and every provider translates to its own wire."""
+"""Provider-neutral model conversations: built by the engine, translated by each provider to its wire format."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ class Role(StrEnum):
 
 
 class ImagePart(Model):
-    """An image shown to the model: base64 data and its media type (``image/png``, ``image/jpeg``, ``image/webp``, ``image/gif``).
+    """An image for the model: base64 data and media type (``image/png``, ``image/jpeg``, ``image/webp``, ``image/gif``).
 
-    One that a person attached is kept with the workflow: ``data`` is empty then until it is sent, ``sha256`` finds it, ``name`` is its own.
+    A person's attachment is stored with the workflow: until it is sent ``data`` is empty, ``sha256`` locates it,
+    ``name`` is its name.
     """
 
     media_type: str
@@ -32,9 +33,9 @@ class ImagePart(Model):
 
 
 class TextFile(Model):
-    """A text file that goes with a message: the model reads it framed with its name, the transcript shows it by its name.
+    """A text file of a message: framed with its name for the model, shown by name in the transcript.
 
-    ``name`` is the file's name alone, without its folder.
+    ``name`` is the file name without folder.
     """
 
     name: str = Field(min_length=1, max_length=limits.ATTACHED_NAME)
@@ -42,12 +43,12 @@ class TextFile(Model):
 
 
 class ToolCall(Model):
-    """One call a model made. ``raw`` keeps the argument text when it did not parse; then ``error`` says why.
+    """One call by a model. ``raw`` is the argument text if it could not be parsed; then ``error`` says why.
 
     Attributes:
-        id: unique in its run; a provider that needs another form maps it both ways.
-        repaired: the arguments were mended before they parsed; policy may refuse to run such a call.
-        provider_data: what the server sent with this call and wants back with it.
+        id: unique in its run; providers with another format map it both ways.
+        repaired: the arguments were repaired before parsing; policy may refuse such a call.
+        provider_data: data that the server sent with this call and expects back.
     """
 
     id: str
@@ -60,7 +61,10 @@ class ToolCall(Model):
 
 
 class ChatMessage(Model):
-    """One message of a request. ``tool_call_id`` and ``name`` belong to role ``tool``, ``tool_calls`` to ``assistant``."""
+    """One message of a request.
+
+    ``tool_call_id`` and ``name`` belong to role ``tool``, ``tool_calls`` to ``assistant``.
+    """
 
     role: Role
     content: str = ""
@@ -70,19 +74,21 @@ class ChatMessage(Model):
     tool_call_id: str | None = None
     name: str | None = None
     success: bool | None = None
-    """For role ``tool``: whether the call worked; the xml dialect writes it."""
+    """For role ``tool``: whether the call succeeded; used by the xml dialect."""
     provider_data: ProviderData | None = None
-    """What the server sent with this reply and wants back with it."""
+    """Data that the server sent with this reply and expects back."""
 
 
 class ToolSpec(Model):
-    """A tool's definition as the model sees it: ``parameters`` is a JSON schema of type object.
+    """A tool's definition for the model: ``parameters`` is a JSON schema of type object.
 
     Attributes:
-        variants: the schemas of the tool's operations one by one, where ``parameters`` is one flat object for all of them. Never sent;
-            grammars are made from them, so that a held model cannot leave out what an operation needs.
-        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it. Never sent.
-        awaits_external_response: the loop stops at a call of it until the result comes from outside, mostly from a person. Never sent.
+        variants: schemas of the tool's operations, if ``parameters`` is one flat object for all. Never sent; grammars
+            are made from them, so that a constrained model cannot omit required fields.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with its operation. Never
+            sent.
+        awaits_external_response: the loop stops at its calls until the result comes from outside, mostly from a person.
+            Never sent.
     """
 
     name: str
@@ -97,16 +103,16 @@ class ChatRequest(Model):
     """One request to a model.
 
     Attributes:
-        max_tokens: most tokens of the reply.
-        response_schema: the reply must be JSON that fits this schema, where the server can hold it to that.
-        grammar: GBNF, for llama.cpp servers alone.
-        raw_prompt: text the model continues as it stands, without a chat template; ``messages`` is then not sent. For the built-in
-            server alone.
-        context_window: tokens the model can see; Ollama must be told (``num_ctx``).
-        temperature: None leaves it to the server; one that a person set is sent.
-        effort: how long a model thinks before it answers: low, medium or high; None leaves it to the server. Providers that know no
-            such thing leave it out.
-        retry: whether the provider tries again by itself; not where the caller does.
+        max_tokens: maximum tokens of the reply.
+        response_schema: the reply must be JSON that matches this schema, where the server can enforce it.
+        grammar: GBNF, for llama.cpp servers only.
+        raw_prompt: text that the model continues verbatim, without a chat template; ``messages`` is then not sent. For
+            the built-in server only.
+        context_window: the model's context in tokens; Ollama must be told (``num_ctx``).
+        temperature: None uses the server's default.
+        effort: reasoning effort: low, medium or high; None uses the server's default. Providers without support ignore
+            it.
+        retry: whether the provider retries by itself; False where the caller does.
     """
 
     model: str
@@ -125,19 +131,19 @@ class ChatRequest(Model):
     retry: bool = True
 
     def temperature_up_to(self, hottest: float) -> float | None:
-        """The temperature where there is one, at most what an API takes."""
+        """Return the temperature, if set, limited to an API's maximum."""
         return None if self.temperature is None else min(self.temperature, hottest)
 
 
 class Usage(Model):
-    """Tokens of one reply or a sum of replies. ``estimated`` is true when the server did not count.
+    """Tokens of one reply or a sum of replies. ``estimated`` is True if the server did not count.
 
-    ``cost`` is in US dollars; ``tokens_unpriced`` are those of replies whose price nobody knows: what they cost is not in it.
+    ``cost`` is in US dollars, without ``tokens_unpriced``, the tokens of replies with unknown price.
 
     Attributes:
-        tokens_cached, tokens_stored: of ``tokens_input`` those that the server read from its cache, and those it wrote into it.
-        saved: US dollars that the cache saved: what its tokens would have cost more, less what writing them cost. Below zero while
-            nothing was read again.
+        tokens_cached, tokens_stored: tokens of ``tokens_input`` that the server read from its cache, and wrote to it.
+        saved: US dollars saved by the cache: the additional cost of its tokens otherwise, minus the cost of writing
+            them. Negative until something was read.
     """
 
     tokens_input: int = 0
@@ -152,7 +158,7 @@ class Usage(Model):
 
     @property
     def known_cost(self) -> float | None:
-        """US dollars; None when no price is known for any of it, which is something else than free."""
+        """US dollars; None if no price is known for any of it, as opposed to free."""
         return round(self.cost, 8) if self.cost or not self.tokens_unpriced else None
 
     def __add__(self, other: Usage) -> Usage:
@@ -175,19 +181,22 @@ class FinishReason(StrEnum):
     TOOL_CALLS = "tool_calls"
     CONTENT_FILTER = "content_filter"
     EMPTY = "empty"
-    """Neither text nor a call came: the model said nothing, or only thought. The engine says so, no server does."""
+    """Neither text nor a call: the model said nothing, or only reasoned. Set by the engine, not by servers."""
     REPETITION = "repetition"
-    """The model wrote the same passage again and again, and was stopped. The engine says so."""
+    """The model repeated the same passage and was stopped. Set by the engine."""
 
     @property
     def whole(self) -> bool:
-        """Whether the model said what it had to say."""
+        """Whether the model completed its reply."""
         return self in (FinishReason.STOP, FinishReason.TOOL_CALLS)
 
 
 class ChatReply(Model):
-    """A whole reply, as committed to the journal. ``usage`` is None when the server did not count; ``provider_data`` is what the server
-    wants back with it, beside what it sent with single calls."""
+    """A complete reply, as committed to the journal.
+
+    ``usage`` is None if the server did not count; ``provider_data`` is what the server expects back, besides that of
+    single calls.
+    """
 
     content: str = ""
     reasoning: str = ""
@@ -204,7 +213,11 @@ class TextDelta(Model):
 
 
 class ReasoningDelta(Model):
-    """``all_before``: the text so far was reasoning too. Some servers open the thoughts in the prompt, so that only their end is seen."""
+    """A piece of reasoning.
+
+    ``all_before``: the text so far was reasoning too. Some servers open the reasoning in the prompt, so that only its end
+    is visible.
+    """
 
     kind: Literal["reasoning"] = "reasoning"
     content: str
@@ -212,7 +225,7 @@ class ReasoningDelta(Model):
 
 
 class ToolCallDelta(Model):
-    """A piece of a call's argument text, for a live preview only; the call itself is in the reply."""
+    """Part of a call's argument text, for a live preview only; the reply contains the call."""
 
     kind: Literal["tool_call"] = "tool_call"
     index: int
@@ -222,12 +235,14 @@ class ToolCallDelta(Model):
 
 
 LOADING = "loading"
-"""Reason of a ``RetryDelta`` of 0 s: the model is being read from the disk first."""
+"""Reason of a ``RetryDelta`` of 0 s: the model is being loaded from disk."""
 
 
 class RetryDelta(Model):
-    """The provider waits ``delay_s`` seconds before attempt number ``attempt``; nothing was shown before. ``reason`` is an error's code,
-    ``LOADING``, or a sentence."""
+    """The provider waits ``delay_s`` seconds before attempt number ``attempt``.
+
+    Nothing was shown before. ``reason`` is an error's code, ``LOADING``, or a sentence.
+    """
 
     kind: Literal["retry"] = "retry"
     attempt: int
@@ -236,7 +251,7 @@ class RetryDelta(Model):
 
 
 class ReplyDone(Model):
-    """Always the last item of a stream that did not fail."""
+    """Always the last item of a successful stream."""
 
     kind: Literal["done"] = "done"
     reply: ChatReply

@@ -1,8 +1,8 @@
-"""Paths as text: for rules and marks, which compare thousands of them without looking at a disk."""
+"""Textual operations on paths: rules and marks compare thousands without accessing the disk."""
 
 from __future__ import annotations
 
 
 def within(root: str, path: str) -> bool:
-    """Whether an absolute path is the folder or below it; both are spelled with ``/`` and without ``..``."""
+    """Whether an absolute path is the folder or below it; both with ``/`` separators and without ``..``."""
     return path == root or path.startswith(root.rstrip("/") + "/")

@@ -1,4 +1,7 @@
-"""Permission rules: what the owner allows, wants to be asked about, or forbids. The text of a rule is read in ``policy.permissions``."""
+"""Permission rules.
+
+What the user allows, wants to be asked about, or denies. ``policy.permissions`` parses their text.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 
 
 class Action(StrEnum):
-    """What a rule says of the calls it covers. Deny beats ask, ask beats allow, whichever rule is more specific."""
+    """Action of a rule for the calls it covers. Deny beats ask, ask beats allow, regardless of specificity."""
 
     ALLOW = "allow"
     ASK = "ask"
@@ -29,34 +32,36 @@ class Action(StrEnum):
 
 
 class RuleScope(StrEnum):
-    """Where a rule holds: one run with its sub-agents, one workflow, the workflows of one folder, one agent, or everywhere. A yes to one
-    call is no rule."""
+    """Scope of a rule: one run with its sub-agents, one workflow, the workflows of one folder, one agent, or everywhere.
+
+    Approving a single call creates no rule.
+    """
 
     RUN = "run"
     WORKFLOW = "workflow"
     FOLDER = "folder"
-    """Workflows whose first granted folder, where commands run and relative paths start, is this one."""
+    """Workflows whose first granted folder (where commands run and relative paths start) is this one."""
     AGENT = "agent"
     ALWAYS = "always"
 
 
 class Holds(NamedTuple):
-    """Where a rule holds: its scope, and the id or path of that."""
+    """Scope of a rule, with its id or path."""
 
     scope: RuleScope
     scope_id: str = ""
 
 
 class PermissionRule(Model):
-    """One line of what agents may do.
+    """One permission rule.
 
     Attributes:
-        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``,
-            ``run_command(cd vendor && make)``, ``mcp__github``, ``section:web_ops``.
-        scope_id: the run, workflow or agent of the scope, or its folder as an absolute path; empty when it holds everywhere.
-        match, not_match: calls that the rule must and must not cover, tried when it is saved.
+        text: the rule as people write it: ``read_file(src/**)``, ``run_command(git log:*)``, ``run_command(cd vendor &&
+            make)``, ``mcp__github``, ``section:web_ops``.
+        scope_id: run, workflow or agent of the scope, or its absolute folder; empty for everywhere.
+        match, not_match: calls that the rule must and must not cover, checked when it is saved.
         last_matched_at: when it last decided a call; None: never.
-        held: it came with a backup from elsewhere and does not hold before its owner says so.
+        held: it came with foreign data and is inactive until the user confirms it.
     """
 
     id: str = Field(default_factory=new_id)
@@ -78,34 +83,34 @@ class PermissionRule(Model):
 
     @property
     def where(self) -> Holds:
-        """Where it holds."""
+        """Its scope."""
         return Holds(self.scope, self.scope_id)
 
     @property
     def used_or_made(self) -> datetime:
-        """When it last decided a call, or was made if it never did."""
+        """When it last decided a call, or was created if it never did."""
         return self.last_matched_at or self.created_at
 
     def bare(self) -> PermissionRule:
-        """What it says, without what only its owner looks at: as a run is given it."""
+        """The rule without data for display only, as given to a run."""
         return self.model_copy(update={"match": (), "not_match": (), "last_matched_at": None})
 
     def holds_for(self, *, run_id: str = "", workflow_id: str = "", agent_id: str = "", folder: str = "") -> bool:
-        """Whether the rule's scope takes in a call of this root run, workflow, agent and first granted folder."""
+        """Whether the scope includes a call of this root run, workflow, agent and first granted folder."""
         here = {RuleScope.RUN: run_id, RuleScope.WORKFLOW: workflow_id, RuleScope.AGENT: agent_id, RuleScope.FOLDER: folder}
         return self.scope is RuleScope.ALWAYS or here[self.scope] == self.scope_id
 
 
 class Verdict(Model):
-    """What was decided about a call.
+    """Decision about a call.
 
     Attributes:
-        rule_id, rule: the rule that decided, empty when none did.
-        reason: why, as a stable word: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``opaque``,
-            ``installs``, ``unconfined``, ``altered``, ``repository``, ``denied``),
-            ``outside`` (no granted folder holds it, so its tool never gets there), or what the run's mode says (``plan``, ``manual``,
-            ``selective``, ``risk_high``, ``mode``).
-        about: the part of the call that decided: one of its paths, commands, hosts or agents; empty for the whole call.
+        rule_id, rule: the deciding rule, empty if there is none.
+        reason: a stable code: ``rule``, a concern (``protected``, ``tainted``, ``repaired``, ``unparsed``, ``opaque``,
+            ``installs``, ``unconfined``, ``altered``, ``repository``, ``denied``), ``outside`` (in no granted folder,
+            so the tool cannot access it), or the run's mode (``plan``, ``manual``, ``selective``, ``risk_high``,
+            ``mode``).
+        about: the deciding part of the call: a path, command, host or agent; empty for the whole call.
     """
 
     action: Action
@@ -116,20 +121,21 @@ class Verdict(Model):
 
 
 class DecisionRecord(Model):
-    """What a verdict rests on besides the call's own event: with it the same verdict is reached again without looking at a file.
+    """Facts of a verdict besides the call's own event: they reproduce the verdict without accessing files.
 
-    What says nothing (no, empty) is not written down.
+    Default values (False, empty) are not stored.
 
     Attributes:
-        version: of the deciding, ``decide.VERSION``; ``level`` names the rules, the mode and the settings it was decided by
-            (``decide.Level.name``).
-        unread: the call could not be looked into, so no rule was met.
-        paths: each path in all its spellings, links followed; ``redirected`` are places in it. ``roots``: the granted folders.
-        commands: the words of each command; ``safe`` are places in it. ``folders``, ``spelled_out``: of each command, none when all are
-            empty or 0.
-        concerns: why it is asked about though a rule allows it, and what that is about.
-        reached, taken: as ``paths``, each with its roots. also: for each command, for each of its words the other ways to say it.
-        kind, changes, writes, sends, path_tools, hosts, agents, home, settings: as in ``policy.permissions.facts.Facts``.
+        version: ``decide.VERSION``; ``level`` identifies the rules, mode and settings used (``decide.Level.name``).
+        unread: the call could not be inspected, so no rule was applied.
+        paths: each path in all its spellings, links resolved; ``redirected`` are positions in it. ``roots``: the
+            granted folders.
+        commands: the words of each command; ``safe`` are positions in it. ``folders``, ``spelled_out``: by command,
+            empty if all are empty or 0.
+        concerns: why it asks although a rule allows it, and what that concerns.
+        reached, taken: like ``paths``, each with its roots. also: by command and word, other spellings.
+        kind, changes, writes, sends, path_tools, hosts, agents, home, settings: see
+            ``policy.permissions.call_facts.CallFacts``.
     """
 
     version: int = 0
@@ -162,11 +168,11 @@ class DecisionRecord(Model):
 
 
 def by_last_use(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
-    """Rules as they are listed: those that decided a call last first; one that never did stands where it was made."""
+    """Return rules for display: latest use first; an unused one is sorted by its creation."""
     return tuple(sorted(rules, key=lambda rule: rule.used_or_made, reverse=True))
 
 
 def snapshot(rules: Iterable[PermissionRule]) -> str:
-    """A hash of what the rules say, in hexadecimal: the same rules in another order, or used since, have the same."""
+    """Return a hexadecimal hash of the rules' content, independent of order and use."""
     said = sorted([rule.action.value, rule.scope.value, rule.scope_id, rule.text] for rule in rules)
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()

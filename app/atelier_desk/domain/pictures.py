@@ -1,4 +1,4 @@
-"""What a picture may be where it is kept, and where it is sent to."""
+"""Limits of images that are stored or sent."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ PNG, JPEG, WEBP, GIF = "image/png", "image/jpeg", "image/webp", "image/gif"
 
 
 class PictureLimits(NamedTuple):
-    """What a model server takes of pictures; a picture beyond it is scaled or converted before it is sent.
+    """Images accepted by a model server; others are scaled or converted before sending.
 
     Attributes:
-        side: pixels of the longer side. OpenAI scales to 2048 itself (its vision guide, "detail": high).
-        size: bytes of one picture.
-        kinds: media types. Animations are none of these: the first frame of a GIF is sent as a still picture.
-        most: pictures in one request; of more the newest are sent. 0 where no number is documented.
+        side: maximum pixels of the longer side. OpenAI itself scales to 2048 (its vision guide, "detail": high).
+        size: maximum bytes of one image.
+        kinds: media types. Animations are never sent: a GIF becomes its first frame.
+        most: maximum images per request; the newest are sent. 0 if undocumented.
     """
 
     side: int = 2048
@@ -27,4 +27,4 @@ class PictureLimits(NamedTuple):
 
 USUAL = PictureLimits()
 KEPT = PictureLimits(kinds=(PNG, JPEG, WEBP, GIF))
-"""What is kept with a workflow, whichever model is asked."""
+"""Limits of images stored with a workflow, independent of the model."""

@@ -1,4 +1,4 @@
-"""Projects: code and documents that agents can look things up in, as a graph of entities and the relations between them."""
+"""Projects: code and documents that agents can search, as a graph of entities and relations."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_
 
 FOUND_MAX = 100
-"""Results of one search."""
+"""Maximum results of a search."""
 FILES_MAX = 50_000
-"""Files that are read of one project."""
+"""Maximum files read of a project."""
 SECRET = N_("Left out: it looks as if it held a secret.")
-"""The reason of what may be read after all, once a person says so."""
+"""Reason for a file that may be read once a person allows it."""
 
 
 class EntityKind(StrEnum):
-    """What a node of the graph is; a scope is a class, a function or another named part of code, a section a part of a document."""
+    """Kind of a graph node.
+
+    A scope is a class, function or other named part of code, a section a part of a document.
+    """
 
     FILE = "file"
     SCOPE = "scope"
@@ -33,7 +36,7 @@ class EntityKind(StrEnum):
 
 
 class RelationKind(StrEnum):
-    """What an edge of the graph says; it leads from the one that contains, imports, calls, inherits, mentions or links."""
+    """Kind of a graph edge; it starts at the entity that contains, imports, calls, inherits, mentions or links."""
 
     CONTAINS = "contains"
     IMPORTS = "imports"
@@ -44,7 +47,7 @@ class RelationKind(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which edges of an entity are followed: those that leave it, those that reach it, or both."""
+    """Which edges of an entity are followed: outgoing, incoming, or both."""
 
     OUT = "out"
     IN = "in"
@@ -52,18 +55,18 @@ class Direction(StrEnum):
 
 
 class Project(Model):
-    """A folder, or a set of fetched pages, that was or will be ingested.
+    """A folder, or a set of fetched pages, that is indexed.
 
     Attributes:
-        name: unique among the projects, upper and lower case being the same.
-        root: the absolute path of its folder; empty when it has none (pages alone).
-        loaded: whether searches over all projects look at it.
-        watched: whether changed files are ingested again by themselves.
-        embedded: whether its texts get vectors.
-        pending: whether an ingestion was begun and is not over: it is gone on with.
-        readable: files and folders, from the root, that are read though they look like secrets: a person said so.
-        cut: why not all of the folder was looked at the last time, ``files`` or ``looks``; empty when it was.
-        leaving: whether it is being deleted; it is in no list any more.
+        name: unique among projects, ignoring case.
+        root: absolute path of its folder; empty if it has none (pages only).
+        loaded: included in searches over all projects.
+        watched: changed files are indexed automatically.
+        embedded: its texts get vectors.
+        pending: an indexing run was started and is unfinished: it will be resumed.
+        readable: relative files and folders that a person allowed to be read although they look like secrets.
+        cut: why the last scan of the folder was incomplete, ``files`` or ``looks``; empty if complete.
+        leaving: it is being deleted, and no longer listed.
     """
 
     id: str = Field(default_factory=new_id)
@@ -82,14 +85,17 @@ class Project(Model):
 
 
 class ProjectOffer(Model):
-    """A folder that was granted to agents and is no project: whether it becomes one is asked once. ``name`` is what it would be called."""
+    """A granted folder that is not a project.
+
+    A person is asked once whether to make it one. ``name`` is the proposed name.
+    """
 
     folder: str
     name: str
 
 
 def free_name(wanted: str, known: Iterable[Project]) -> str:
-    """A name like the wanted one (never empty) that no project has: with a number behind it where it is taken."""
+    """Return the wanted name (never empty), with a number if it is taken."""
     taken = {each.name.casefold() for each in known}
     name, number = wanted or "project", 2
     while name.casefold() in taken:
@@ -98,24 +104,24 @@ def free_name(wanted: str, known: Iterable[Project]) -> str:
 
 
 def is_address(path: str) -> bool:
-    """Whether what stands in the place of a path is the address of a page."""
+    """Whether a path is the address of a page."""
     return path.startswith(("http://", "https://"))
 
 
 class Entity(Model):
-    """A node of the graph.
+    """A graph node.
 
     Attributes:
-        id: stable over ingestions, as long as its file, kind and qualified name stay.
-        type: what it is within its kind: ``class``, ``method``, ``function`` …; a section's says how deep it is, ``level 2``.
+        id: stable across indexing runs, as long as file, kind and qualified name stay the same.
+        type: type within its kind: ``class``, ``method``, ``function`` …; a section's is its depth, ``level 2``.
         name: its short name; a file's is its last part.
         qualified: its name from the top of its file or package, such as ``Store.save``.
-        path: of its file, from the project's root, with ``/``; a page's is its address.
-        start_line, end_line: from 1, both inclusive; 0 where there are no lines.
-        signature: one line, as the source writes it, without its body.
-        docstring: what the source says of it, without quotes or comment signs.
-        text: what it says in full, for those that are read; empty in lists.
-        parent: id of the entity that contains it.
+        path: of its file, relative to the project with ``/``; a page's is its address.
+        start_line, end_line: from 1, inclusive; 0 without lines.
+        signature: its source without the body, on one line.
+        docstring: its documentation, without quotes and comment signs.
+        text: its full text when a single entity is read; empty in lists.
+        parent: id of the containing entity.
     """
 
     id: str
@@ -135,12 +141,12 @@ class Entity(Model):
 
 
 class Relation(Model):
-    """An edge of the graph.
+    """A graph edge.
 
     Attributes:
         source, target: ids of entities.
-        confidence: 0–1, how sure it is that the target is meant; 1 for what the source says itself.
-        line: where the source says so; 0 where there are no lines.
+        confidence: 0–1, how certain the target is; 1 if explicit in the source.
+        line: line of the source; 0 without lines.
     """
 
     source: str
@@ -151,8 +157,10 @@ class Relation(Model):
 
 
 class ProjectHit(Model):
-    """A search result. ``score``, ``lexical`` and ``cosine`` are 0–1; ``cosine`` is None where there was no vector. ``preview`` is a part
-    of its text."""
+    """A search result.
+
+    ``score``, ``lexical`` and ``cosine`` are 0–1; ``cosine`` is None without a vector. ``preview`` is part of its text.
+    """
 
     entity: Entity
     project: str
@@ -163,7 +171,7 @@ class ProjectHit(Model):
 
 
 class Neighbour(Model):
-    """One entity of an exploration: how far it is from where it began (1–5), and by which edge it was reached first."""
+    """An entity of an exploration: its distance from the start (1–5), and the edge that reached it first."""
 
     entity: Entity
     depth: int
@@ -171,8 +179,10 @@ class Neighbour(Model):
 
 
 class Exploration(Model):
-    """What is around an entity: each neighbour once, the nearest first; all edges among those shown. ``cut`` when there was more than the
-    limit."""
+    """The surroundings of an entity.
+
+    Each neighbour once, nearest first; all edges among those shown. ``cut``: the limit was reached.
+    """
 
     start: Entity
     neighbours: tuple[Neighbour, ...] = ()
@@ -181,10 +191,10 @@ class Exploration(Model):
 
 
 class FileProblem(Model):
-    """A file that was not read, or not wholly.
+    """A file that was not, or not completely, read.
 
     Attributes:
-        reason: why, as an English sentence with named placeholders; ``values`` are what stands in them.
+        reason: an English sentence with named placeholders; ``values`` fill them.
         skipped: on purpose (looks like a secret, too large, binary).
     """
 
@@ -195,18 +205,18 @@ class FileProblem(Model):
 
     @property
     def secret(self) -> bool:
-        """Whether it was left out because it looks like a secret."""
+        """Whether it was skipped because it looks like a secret."""
         return self.reason == SECRET
 
     def localized(self, translate: Callable[..., str]) -> str:
-        """The reason in the reader's language; ``translate`` is ``atelier_desk.support.i18n._``."""
+        """Return the reason in the reader's language; ``translate`` is ``atelier_desk.support.i18n._``."""
         said = AtelierError(self.reason)
         said.params = dict(self.values)
         return said.localized(translate)
 
 
 class ProjectStatistics(Model):
-    """What a project holds: entities by kind, relations by kind, files and bytes by language, and how many texts have a vector."""
+    """Counts of a project: entities and relations by kind, files and bytes by language, and embedded texts."""
 
     entities: dict[EntityKind, int] = Field(default_factory=dict)
     relations: dict[RelationKind, int] = Field(default_factory=dict)
@@ -219,7 +229,7 @@ class ProjectStatistics(Model):
 
 
 class IngestStage(StrEnum):
-    """Where an ingestion is. ``paused`` after a kill or a stop, until it is resumed; ``done`` and ``failed`` are its ends."""
+    """Stage of an indexing run. ``paused`` after a kill or a stop, until resumed; ``done`` and ``failed`` are final."""
 
     READING = "reading"
     RELATING = "relating"
@@ -230,8 +240,11 @@ class IngestStage(StrEnum):
 
 
 class IngestState(Model):
-    """How far an ingestion is: ``done`` of ``total`` files, or texts while embedding; the file it is at; what it changed so far.
-    ``cut``: see ``Project``."""
+    """Progress of an indexing run: ``done`` of ``total`` files, or texts while embedding; the present file; changes so
+    far.
+
+    ``cut``: see ``Project``.
+    """
 
     project_id: str
     stage: IngestStage

@@ -1,4 +1,4 @@
-"""Prompts of a person: texts with variables, which ``/name`` calls."""
+"""A person's prompts: texts with variables, called with ``/name``."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ NOT_A_NAME = N_("“{name}” cannot be a prompt's name: letters, digits, “-�
 
 
 class PromptDraft(Model):
-    """What a person writes of a prompt: its name, a line that says what it is for, and its text with ``{{variables}}``."""
+    """A prompt as edited: name, one-line description, and text with ``{{variables}}``."""
 
     name: str
     description: str = ""
     content: str
 
     def checked(self) -> PromptDraft:
-        """The draft as it is stored: without blanks around its texts, and with plain line ends.
+        """Return the normalised draft: stripped texts, plain line ends.
 
         Raises:
-            UsageError: the name cannot be called, or there is no text; the error says what is allowed.
-            LimitError: one of them is longer than ``limits`` allow.
+            UsageError: the name is not callable, or there is no text; the error says what is allowed.
+            LimitError: one of them exceeds ``limits``.
         """
         name = unicodedata.normalize("NFC", self.name.strip().removeprefix("/"))
         if not _NAME.fullmatch(name):
@@ -48,10 +48,11 @@ class PromptDraft(Model):
 
 
 class Prompt(Model):
-    """A stored prompt. Names are unique, whatever their case.
+    """A stored prompt. Names are unique regardless of case.
 
     Attributes:
-        tainted: what its text comes from that no person here has read, as of a backup from elsewhere; empty once a person saved it.
+        tainted: source of its text if no person here has reviewed it, such as foreign data; empty once saved by a
+            person.
     """
 
     id: str = Field(default_factory=new_id)
@@ -64,10 +65,10 @@ class Prompt(Model):
 
     @property
     def searched(self) -> str:
-        """What a search for its words looks through, case folded."""
+        """The case-folded text for searches."""
         return f"/{self.name} {self.description} {self.content}".casefold()
 
     @property
     def draft(self) -> PromptDraft:
-        """What a form shows of it."""
+        """The editable part."""
         return PromptDraft(name=self.name, description=self.description, content=self.content)

@@ -1,6 +1,7 @@
-"""Names whose change asks a person every time: what programs run on their own, and what agents obey.
+"""Names whose change always asks: files that programs execute, or agents obey.
 
-See docs/permissions.md, "What asks even when a rule allows it"; the start-up files and hooks are those of the programs' manuals.
+See docs/permissions.md, "What asks even when a rule allows it"; start-up files and hooks are from the programs'
+manuals.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _FOLDERS = (
     ".vscode", ".idea", ".zed", ".devcontainer", ".emacs.d", ".config/nvim", ".config/fish", ".config/autostart", ".config/systemd",
     ".config/mise", "library/launchagents",
 )  # fmt: skip
-"""What lies in these, at any depth below any folder."""
+"""Everything in these folders, at any depth below any folder."""
 
 _FILES = (
     ".git", ".git/config", ".git/config.worktree", ".gitmodules", ".gitconfig", ".gitattributes", ".config/git/config",
@@ -39,24 +40,24 @@ _FILES = (
 """These files, in any folder; ``.git`` is the file that leads a worktree to its repository."""
 
 _HOLDERS = tuple({name.rpartition("/")[0] for name in (*_FOLDERS, *_FILES) if name.startswith(".") and "/" in name})
-"""Folders that hold such names: one that is moved to this place, or away from it, takes them along."""
+"""Folders that contain such names: moving one moves these too."""
 
 _IN_FOLDERS = re.compile("/(?:" + "|".join(map(re.escape, _FOLDERS)) + ")/")
 _ENDS = tuple(f"/{name}/" for name in (*_FILES, *_HOLDERS))
 _LAST = frozenset(name.rpartition("/")[2] for name in (*_FOLDERS, *_FILES))
 _LAST_OF_ALL = _LAST | frozenset(name.rpartition("/")[2] for name in _HOLDERS)
 DEPENDENCIES = frozenset({"node_modules", "bower_components", "site-packages", "dist-packages", "__pycache__", ".tox", ".nox"})
-"""Folders of installed packages: what lies in them is obeyed by nobody, and packages bring such names by the hundred."""
+"""Folders of installed packages: their files are not obeyed, and packages contain such names by the hundred."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProtectedTargets:
-    """The protected files that a command line names or rewrites.
+    """Protected files that a command line names or rewrites.
 
     Attributes:
-        about: their names, in words; empty for none: nobody is asked.
-        below: absolute paths that a yes lets the line change, with all below them.
-        repositories: folders where git rewrites what it tracks; with a yes, that may change too.
+        about: their names, for display; empty if nobody needs to be asked.
+        below: absolute paths that the line may change after approval, including everything below.
+        repositories: folders where git rewrites tracked files; after approval these may change too.
     """
 
     about: str = ""
@@ -65,17 +66,17 @@ class ProtectedTargets:
 
 
 def may_be(name: str) -> bool:
-    """Whether a file or folder called so can be one of them in some place: for whoever looks through many."""
+    """Whether a file or folder with this name can be protected anywhere; a quick check for scans."""
     return _plainly(name) in _LAST
 
 
 def may_stand_for(name: str) -> bool:
-    """The same of a file or a link, which can also take the place of a folder that holds such names (``.github``)."""
+    """Like ``may_be`` for a file or link, which can also replace a folder that contains such names (``.github``)."""
     return _plainly(name) in _LAST_OF_ALL
 
 
 def is_protected(path: str) -> bool:
-    """Whether this path is such a name, or lies in a folder all of whose files are."""
+    """Whether this path is a protected name, or lies in a fully protected folder."""
     return is_named(folded(path))
 
 
@@ -85,23 +86,28 @@ def all_below(folder: str) -> bool:
 
 
 def is_named(spelling: str) -> bool:
-    """``is_protected`` of a path that is folded already."""
+    """Like ``is_protected`` for a folded path."""
     padded = f"/{spelling.strip('/')}/"
     return padded.endswith(_ENDS) or _IN_FOLDERS.search(padded) is not None
 
 
 def in_repository(spelling: str) -> bool:
-    """Whether a folded path lies in a folder ``.git``: git alone has business there. What is named in it may lead git to other settings,
-    as ``commondir`` does, or be what makes it a repository."""
+    """Whether a folded path lies in a ``.git`` folder, which only git should write.
+
+    Files in it may lead git to other settings, as ``commondir`` does, or make a folder a repository.
+    """
     return "/.git/" in f"/{spelling.strip('/')}"
 
 
 def folded(path: str) -> str:
-    """As the most forgiving file system compares names: macOS and Windows ignore letter case, Windows dots and spaces at a name's end."""
+    """Normalise a path as the most lenient file system compares names.
+
+    Ignoring case (macOS, Windows) and trailing dots and spaces (Windows).
+    """
     parts = unicodedata.normalize("NFKC", path).casefold().split("/")
     return "/".join(part if part in ("", ".", "..") else part.rstrip(". ").partition("::$")[0] for part in parts)
 
 
 def _plainly(name: str) -> str:
-    """``folded`` of one name; nearly all are spared the long way."""
+    """Like ``folded`` for one name, with a fast path for most names."""
     return name.lower() if name.isascii() and name[-1:] not in ". " and ":" not in name else folded(name)

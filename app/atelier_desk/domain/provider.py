@@ -1,4 +1,4 @@
-"""Model servers and models as their owner configured them. Keys are never part of these: they live in the keyring."""
+"""Model servers and models. Keys are never part of these: they are in the keyring."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from atelier_desk.support.i18n import N_
 
 PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"
 ProviderKind = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,31}$")]
-"""The name of a kind of model server; which there are says ``atelier_desk.llm.registry``."""
+"""Name of a kind of model server; ``atelier_desk.llm.registry`` lists them."""
 
 
 class KeyStyle(StrEnum):
-    """The request header the API key goes into. ``auto`` is what the kind of server wants: ``x-api-key`` for Anthropic's,
-    ``x-goog-api-key`` for Google's, ``api-key`` for Azure's hosts, ``Authorization: Bearer`` for all others."""
+    """Request header for the API key.
+
+    ``auto`` depends on the kind of server: ``x-api-key`` for Anthropic, ``x-goog-api-key`` for Google, ``api-key`` for
+    Azure hosts, otherwise ``Authorization: Bearer``.
+    """
 
     AUTO = "auto"
     BEARER = "bearer"
@@ -33,12 +36,15 @@ class KeyStyle(StrEnum):
 
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
-"""What a header may be called (RFC 9110, section 5.1)."""
+"""Valid header names (RFC 9110, section 5.1)."""
 _VARIABLE = re.compile(r"(?:[A-Za-z]+ )?\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 
 
 class KeyPlace(StrEnum):
-    """Where keys are kept: the system's keyring, a file that its owner chose, or memory, where they are lost with the program."""
+    """Where keys are stored.
+
+    The system's keyring, a file chosen by the user, or memory, where they are lost at exit.
+    """
 
     KEYRING = "keyring"
     FILE = "file"
@@ -46,8 +52,11 @@ class KeyPlace(StrEnum):
 
 
 class KeyState(StrEnum):
-    """How a provider's key stands: none and none needed, kept, known until the program ends, in a variable that is set or is not, or
-    needed and not there, which is so too for one that was lost."""
+    """State of a provider's key.
+
+    None and not needed, stored, known until the program ends, in a variable (set or not), or needed and missing,
+    possibly lost.
+    """
 
     NONE = "none"
     SAVED = "saved"
@@ -58,11 +67,14 @@ class KeyState(StrEnum):
 
 
 NO_KEYRING = N_("This machine has no keyring to keep the header {header} in; give it as '{header}: $VARIABLE'.")
-"""For a header whose value would be gone at the next start."""
+"""For a header whose value would be lost at the next start."""
 
 
 def header_variable(value: str) -> str:
-    """The environment variable that ``$NAME``, ``${NAME}`` or ``Bearer $NAME`` refers to; empty when the text is a value of its own."""
+    """Return the environment variable in ``$NAME``, ``${NAME}`` or ``Bearer $NAME``.
+
+    Empty if the text is a literal value.
+    """
     found = _VARIABLE.fullmatch(value.strip())
     return (found[1] or found[2]) if found else ""
 
@@ -71,12 +83,12 @@ class ProviderConfig(Model):
     """One server.
 
     Attributes:
-        api_key_env: names the variable that holds the key at use; ``has_key`` says that the keyring holds one.
-        ca_file: path of a PEM file with the certificates of authorities that are trusted beside the usual ones.
-        headers: what is sent with each request, by name: ``$VARIABLE`` (one word such as ``Bearer`` may precede), or empty when the
-            keyring holds the value. A value itself is never here.
-        api_version: sent as ``?api-version=``, as Azure wants it; taken from the query of ``base_url`` when it stands there.
-        key_style: the header the key is sent in.
+        api_key_env: name of the variable with the key; ``has_key``: the keyring holds one.
+        ca_file: path of a PEM file with additional trusted certificate authorities.
+        headers: request headers by name: ``$VARIABLE`` (possibly after one word such as ``Bearer``), or empty if the
+            keyring holds the value. Never a literal value.
+        api_version: sent as ``?api-version=``, for Azure; extracted from the query of ``base_url``.
+        key_style: the header for the key.
     """
 
     name: str = Field(min_length=1, max_length=64, pattern=PROVIDER_NAME)
@@ -94,7 +106,10 @@ class ProviderConfig(Model):
     @model_validator(mode="before")
     @classmethod
     def _version_out_of_the_url(cls, data: Any) -> Any:
-        """Azure's addresses are copied with their ``?api-version=…``. Any other query stays, and is refused where the URL is checked."""
+        """Move ``?api-version=…``, which is part of copied Azure addresses, into its field.
+
+        Other queries are refused by validation.
+        """
         url = data.get("base_url") if isinstance(data, dict) else None
         if not isinstance(url, str) or "?" not in url:
             return data
@@ -110,11 +125,11 @@ class ProviderConfig(Model):
 
 @dataclass(frozen=True, slots=True)
 class ProviderDraft:
-    """A server as a form has it, to be tried before anything of it is stored.
+    """A server as edited in a form, to be tested before anything is stored.
 
     Attributes:
-        key: a key that was typed; empty for the one that is kept under the configuration's name, if any.
-        headers: values of request headers that were typed, by name.
+        key: a typed key; empty uses the stored one of this name, if any.
+        headers: typed values of request headers, by name.
     """
 
     config: ProviderConfig
@@ -123,14 +138,14 @@ class ProviderDraft:
 
 
 class ModelInfo(Model):
-    """A model a provider offers, with what is known of it. Prices are US dollars for a million tokens; None means unknown.
+    """A model of a provider. Prices are US dollars per million tokens; None means unknown.
 
     Attributes:
-        price_cache_read, price_cache_write: of tokens the server reads from its cache, and of those it writes into it; where they are
-            unknown such tokens count as any other that is sent.
-        starter: the built-in model that can only do simple, guided requests.
-        source: ``server`` (the server said so), ``list`` (the dated list of hosted models), ``profile`` (its name), ``user`` (edited),
-            ``learned`` (the server showed it by refusing a request) or ``assumed``.
+        price_cache_read, price_cache_write: for tokens read from and written to the server's cache; if unknown, the
+            normal price applies.
+        starter: the built-in model, limited to simple guided requests.
+        source: ``server`` (reported by it), ``list`` (the dated list of hosted models), ``profile`` (its name),
+            ``user`` (edited), ``learned`` (from a refused request) or ``assumed``.
     """
 
     provider: str
@@ -152,11 +167,11 @@ class ModelInfo(Model):
 
 
 class ProviderHealth(Model):
-    """The result of a test: ``ok``, ``latency_ms``, how many models, and what went wrong in words for a person.
+    """Result of a connection test: ``ok``, ``latency_ms``, number of models, and problems in words.
 
     Attributes:
-        message: also said when all is well but something is worth knowing, such as a server without a list of models.
-        found_url, found_kind: where a model server did answer, when it did not at the address that was tried.
+        message: also set on success if something is worth knowing, such as a server without a model list.
+        found_url, found_kind: where a model server answered, if not at the tested address.
     """
 
     ok: bool

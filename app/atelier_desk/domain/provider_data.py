@@ -1,4 +1,7 @@
-"""What a model server sends along with a reply or a call and wants back unchanged: signatures, encrypted or plain reasoning."""
+"""Data that a model server sends with a reply or call and expects back unchanged.
+
+Signatures, encrypted or plain reasoning.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,15 @@ from atelier_desk.domain.base import Model
 
 
 class ProviderData(Model):
-    """An opaque value of one server's, kept in the journal and given back to the same provider and model only.
+    """An opaque value of one server, stored in the journal and returned only to the same provider and model.
 
-    It is kept packed, so that nothing that looks into texts on the way (new identities in a copy, mended surrogates, a search) can change
-    it: one letter less and its server refuses the conversation.
+    Stored packed, so that nothing that processes texts (new ids in a copy, repaired surrogates, a search) can alter it:
+    servers refuse conversations with a changed value.
 
     Attributes:
-        provider, model: who it came from: the configured provider's name, and the model as it was asked for.
+        provider, model: its origin: name of the configured provider, and the requested model.
         size: bytes of the value as JSON.
-        data: the packed value; empty when it is not kept: larger than ``limits.PROVIDER_DATA``, or with an API key in it.
+        data: the packed value; empty if not stored: larger than ``limits.PROVIDER_DATA``, or containing an API key.
     """
 
     provider: str
@@ -30,13 +33,13 @@ class ProviderData(Model):
 
     @classmethod
     def pack(cls, provider: str, model: str, value: dict[str, Any]) -> ProviderData:
-        """Keep a JSON object; one over the limit leaves only its size."""
+        """Pack a JSON object; above the limit only its size is stored."""
         text = json.dumps(value, separators=(",", ":")).encode()
         data = base64.b64encode(zlib.compress(text)).decode() if len(text) <= limits.PROVIDER_DATA else ""
         return cls(provider=provider, model=model, size=len(text), data=data)
 
     def value(self) -> dict[str, Any]:
-        """The object as it was sent; empty when it is not kept or, from a file of a stranger's, cannot be read."""
+        """Return the object as it was sent; empty if not stored or, in a foreign file, unreadable."""
         try:
             unpacker = zlib.decompressobj()
             found = json.loads(unpacker.decompress(base64.b64decode(self.data, validate=True), limits.PROVIDER_DATA))
@@ -45,5 +48,5 @@ class ProviderData(Model):
         return found if isinstance(found, dict) else {}
 
     def belongs_to(self, provider: str, model: str) -> bool:
-        """Whether a request to this provider and model may hold it."""
+        """Whether a request to this provider and model may contain it."""
         return bool(self.data) and (self.provider, self.model) == (provider, model)

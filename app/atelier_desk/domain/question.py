@@ -1,4 +1,4 @@
-"""Questions an agent asks its user, and the answers."""
+"""Questions of agents to the user, and answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.form import Form, in_words
 
 ACCEPT, DECLINE = "accept", "decline"
-"""The options of what a server asks; skipping is its third end, ``cancel``."""
+"""Options of a server's request; skipping it means ``cancel``."""
 
 
 class QuestionType(StrEnum):
@@ -51,11 +51,11 @@ class SampledText(Model):
 
 
 class Sampling(Model):
-    """A request to a model that a server wants made.
+    """A model request that a server wants made.
 
     Attributes:
-        model: that would be asked, as its agent has it.
-        max_tokens: most tokens of the reply.
+        model: the agent's model, which would be asked.
+        max_tokens: maximum tokens of the reply.
     """
 
     messages: tuple[SampledText, ...] = Field(min_length=1, max_length=100)
@@ -70,9 +70,9 @@ class Asker(Model):
     """The MCP server that asks.
 
     Attributes:
-        key: what the server calls this request; empty for one that came while its call went on.
-        live: the call itself goes on meanwhile: its server waits within its session, which no restart of the program outlives.
-        doubtful: the words look like asking for a secret.
+        key: the server's name of this request; empty for one during a running call.
+        live: the call is running meanwhile: its server waits in a session that no restart survives.
+        doubtful: the words seem to ask for a secret.
     """
 
     server: str
@@ -82,10 +82,10 @@ class Asker(Model):
 
 
 class QuestionSpec(Model):
-    """What is asked, before it has an identity. Checkbox and mixed need 1–20 options with unique ids; text takes none.
+    """A question without an identity. Checkbox and mixed need 1–20 options with unique ids; text takes none.
 
-    What a server asks has the options ``accept`` and ``decline``, and one of ``form``, ``url`` (http or https; never fetched by the
-    program) and ``sampling``.
+    Requests of servers have the options ``accept`` and ``decline``, and one of ``form``, ``url`` (http or https; never
+    fetched by the program) and ``sampling``.
     """
 
     question: str = Field(min_length=1, max_length=limits.QUESTION)
@@ -117,9 +117,9 @@ class QuestionSpec(Model):
 
 
 class UserQuestion(Model):
-    """A question in the queue. ``seen_ms`` counts how long it could be seen; only that uses up ``timeout_s`` (0 = none).
+    """A question in the queue. ``seen_ms`` is how long it was visible; only that counts towards ``timeout_s`` (0 = none).
 
-    ``lineage`` lists the runs above the one that asks, the root first; empty for a root run.
+    ``lineage`` lists the runs above the asking one, root first; empty for a root run.
     """
 
     id: str = Field(default_factory=new_id)
@@ -140,7 +140,7 @@ class UserQuestion(Model):
 
     @property
     def answer(self) -> str:
-        """What was chosen and written, in words; empty while nothing was."""
+        """The choices and text in words; empty without an answer."""
         chosen = [option.label for option in self.spec.options if option.id in self.selected_options]
         if self.spec.form is not None:
             fields = {field.name: field for field in self.spec.form.fields}
@@ -153,7 +153,7 @@ class UserQuestion(Model):
 
     @property
     def elicited(self) -> dict[str, Any]:
-        """The protocol's answer to what a server asks a person for: its action, and for a form that was sent its values."""
+        """The protocol's answer to a server's request: action, and values of a submitted form."""
         if self.status is not QuestionStatus.ANSWERED:
             return {"action": "cancel"}
         if ACCEPT not in self.selected_options:
@@ -163,16 +163,16 @@ class UserQuestion(Model):
 
 
 class QuestionAnswer(Model):
-    """A person's answer; ``check`` says what is missing."""
+    """A person's answer; ``problem`` checks it."""
 
     selected_options: tuple[str, ...] = ()
     text_response: str = Field(default="", max_length=limits.QUESTION_TEXT_RESPONSE)
 
     def problem(self, spec: QuestionSpec) -> str | None:
-        """Why this answer does not fit the question (``option``, ``unknown_option``, ``text``, ``no_text``, ``form``, ``one``), or None
-        when it fits.
+        """Return why this answer does not fit the question (``option``, ``unknown_option``, ``text``, ``no_text``,
+        ``form``, ``one``), or None.
 
-        Checkbox and mixed need an option; text, and mixed with ``text_required``, need text; a checkbox question takes no text.
+        Checkbox and mixed need an option; text, and mixed with ``text_required``, need text; checkbox takes no text.
         """
         known = {option.id for option in spec.options}
         if any(option not in known for option in self.selected_options):
@@ -197,7 +197,7 @@ class QuestionAnswer(Model):
 
 
 def values_of(text: str) -> dict[str, Any]:
-    """The values of a form, which an answer has as a JSON object; of anything else none."""
+    """Return the values of a form from an answer's JSON object; empty for anything else."""
     try:
         values = json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
@@ -206,10 +206,10 @@ def values_of(text: str) -> dict[str, Any]:
 
 
 def form_text(values: Mapping[str, Any]) -> str:
-    """The values of a form as an answer's text."""
+    """Return the values of a form as an answer's text."""
     return json.dumps(dict(values), ensure_ascii=False)
 
 
 def form_answer(values: Mapping[str, Any]) -> QuestionAnswer:
-    """A form as it was filled in, to be sent. Raises ``ValidationError`` when it is too long."""
+    """Return the answer for a filled-in form. Raises ``ValidationError`` if it is too long."""
     return QuestionAnswer(selected_options=(ACCEPT,), text_response=form_text(values))

@@ -1,4 +1,4 @@
-"""The parts of a tool's result besides its data: what a person sees in the call's card, and the model as far as it can."""
+"""Parts of a tool result besides its data: shown on the call's card, and to the model where possible."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from atelier_desk.domain.model_messages import ImagePart
 
 
 class TextPart(Model):
-    """A text to be read as it is. ``title`` may be an English ``N_`` text. ``language`` colours it (``python``, ``diff`` …;
-    ``ansi`` is what a command printed, with the sequences of its colours).
+    """Literal text.
 
-    The model reads the result's data, not this.
+    ``title`` may be an English ``N_`` text. ``language`` selects highlighting (``python``, ``diff`` …; ``ansi`` is
+    command output with colour sequences). The model reads the result's data, not this.
     """
 
     type: Literal["text"] = "text"
@@ -24,7 +24,7 @@ class TextPart(Model):
 
 
 class PicturePart(Model):
-    """A picture: shown to the person, and to a model that sees pictures."""
+    """An image, shown to the person and to vision models."""
 
     type: Literal["image"] = "image"
     title: str = ""
@@ -32,7 +32,7 @@ class PicturePart(Model):
 
 
 class ArtefactPart(Model):
-    """A file that is kept with the workflow; its bytes are found by their SHA-256 (hexadecimal digits). ``size`` is in bytes."""
+    """A file stored with the workflow under its SHA-256 (hexadecimal). ``size`` is in bytes."""
 
     type: Literal["artefact"] = "artefact"
     name: str
@@ -42,14 +42,14 @@ class ArtefactPart(Model):
 
 
 class FileChange(Model):
-    """A file that a call changed.
+    """A file changed by a call.
 
     Attributes:
-        path: as the call named it; ``moved_to`` where it is now, for ``moved``.
-        diff: unified diff, empty for a file that is no text.
+        path: as named by the call; ``moved_to``: its new path, for ``moved``.
+        diff: unified diff, empty for non-text files.
         added, removed: lines.
-        before, after: SHA-256 of the bytes, empty where there was or is no file.
-        files, size: what a call would take along, in files and bytes, where no diff says it; 0 when that was not counted.
+        before, after: SHA-256 of the bytes, empty without a file.
+        files, size: number and bytes of affected files if there is no diff; 0 if not counted.
     """
 
     type: Literal["file_change"] = "file_change"
@@ -66,8 +66,10 @@ class FileChange(Model):
 
 
 class HeldPart(Model):
-    """A file with a protected name that a command made, held until a person keeps or discards it. ``replaces``: a file is there by that
-    name, which stays as it is until then."""
+    """A protected file made by a command, held until a person keeps or discards it.
+
+    ``replaces``: a file of that name exists, and stays unchanged until then.
+    """
 
     type: Literal["held"] = "held"
     id: str
@@ -76,11 +78,11 @@ class HeldPart(Model):
 
 
 class SourcePart(Model):
-    """A page of the web that the call read or found: shown under the answer that it was used for.
+    """A web page that the call read or found, shown below the answer.
 
     Attributes:
-        date: of the page, as it says itself; empty when it does not.
-        read: its text was read; else a search named it.
+        date: stated by the page; empty if missing.
+        read: its text was read; otherwise only listed by a search.
     """
 
     type: Literal["source"] = "source"
@@ -91,5 +93,5 @@ class SourcePart(Model):
 
 
 ShownPart = TextPart | PicturePart | ArtefactPart | FileChange | HeldPart
-"""What a call's card shows."""
+"""Parts shown on a call's card."""
 ResultPart = Annotated[TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | SourcePart, Field(discriminator="type")]

@@ -1,4 +1,4 @@
-"""Who applies a setting subscribes to its key: the engine's parts, and the window's."""
+"""Subscriptions to settings, for parts of the engine and the window."""
 
 from __future__ import annotations
 
@@ -11,23 +11,28 @@ if TYPE_CHECKING:
 
 
 class SettingSubscribers:
-    """Each is called with the values of its keys when one of them changed; nobody else is disturbed by it."""
+    """Calls subscribers with their values when one of them changes, and only these."""
 
     def __init__(self) -> None:
         self.applied: Settings | None = None
-        """What was published last."""
+        """The last published settings."""
         self._subscribers: list[tuple[Callable[..., object], tuple[str, ...]]] = []
 
     def subscribe(self, apply: Callable[..., object], *keys: str, at_once: bool = True) -> None:
-        """Call ``apply`` with the values of these settings, by keys as ``approvals.timeout_s``, whenever one of them changed, and now if
-        they are known: ``at_once`` false leaves that out, for what only follows a change. What it returns is waited for."""
+        """Call ``apply`` with the values of these settings (keys such as ``approvals.timeout_s``) whenever one changes.
+
+        Called immediately if they are known; not with ``at_once`` False. Awaitable results are awaited.
+        """
         self._subscribers.append((apply, keys))
         if at_once and self.applied is not None:
             apply(*_values(self.applied, keys))
 
     async def publish(self, settings: Settings) -> None:
-        """Apply what differs from the settings before; the first ones altogether. One that fails keeps no other from its settings: a rule
-        made stricter holds whatever else goes wrong. What the first of them raised is raised in the end."""
+        """Apply differences from the previous settings; the first time, all of them.
+
+        A failing subscriber does not prevent the others: a stricter rule takes effect whatever else fails. The first
+        exception is raised at the end.
+        """
         before, self.applied = self.applied, settings
         failed: Exception | None = None
         for apply, keys in tuple(self._subscribers):

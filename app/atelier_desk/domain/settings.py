@@ -1,4 +1,4 @@
-"""Settings of the program, stored as rows of key and JSON value; this model names them, their defaults and their bounds."""
+"""Settings of the program, stored as rows of key and JSON value: names, defaults and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atelier_desk.support.i18n import LANGUAGES, N_
 
 ActionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Keys = Annotated[str, Field(pattern=r"^(((Ctrl|Alt|Shift|Meta)\+){0,4}(F([1-9]|[12]\d|3[0-5])|[A-Z][A-Za-z]{1,15}|[A-Z]|[^\sA-Za-z]))?$")]
-"""A key with what is held, as Qt writes it in any language: ``Ctrl+Shift+F``, ``F5``; empty for none."""
+"""A key with modifiers in Qt's language-independent form: ``Ctrl+Shift+F``, ``F5``; empty for none."""
 
 
 def _spoken(code: str) -> str:
@@ -33,8 +33,10 @@ Language = Annotated[str, AfterValidator(_spoken)]
 
 
 class EmbedderSettings(Model):
-    """Which embedder turns memories into vectors. ``kind`` is ``builtin``, ``sentence-transformers``, a kind of provider, or
-    ``none``, which leaves full text alone."""
+    """Which embedder creates vectors for memories.
+
+    ``kind`` is ``builtin``, ``sentence-transformers``, a kind of provider, or ``none`` for full text only.
+    """
 
     kind: str = Field(default="builtin", pattern=r"^[a-z][a-z0-9-]{0,31}$")
     provider: str = ""
@@ -43,9 +45,9 @@ class EmbedderSettings(Model):
 
 
 def _with_host(text: str) -> str:
-    """Refuse what looks like an address and has no host, or a port that none has."""
+    """Refuse an address without a host or with an invalid port."""
     parts = urlsplit(text)
-    if text and (not parts.hostname or parts.port == 0):  # reading a port over 65535 raises
+    if text and (not parts.hostname or parts.port == 0):  # accessing a port over 65535 raises
         raise ValueError(N_("an address has a host, and a port from 1 to 65535"))
     return text
 
@@ -55,20 +57,20 @@ NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
 MOST_FORMER_NAMES = 200
 Url = Annotated[str, BeforeValidator(with_scheme), Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
-"""The address of a server, without a name, password or query; empty for the usual one."""
+"""Address of a server, without user, password and query; empty for the default."""
 Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
-"""The name of an environment variable; empty for none."""
+"""Name of an environment variable; empty for none."""
 
 
 class WebSettings(Model):
-    """How the web is searched.
+    """Web search.
 
     Attributes:
-        search: who is asked; ``ddgs`` asks public search pages and needs no key, ``off`` offers no search.
-        address: of a SearXNG server, or of another server that answers as the service does.
-        key_env: the variable with the key; empty for one that is in the keyring.
-        scripts: pages that programs make (JavaScript) are shown by an installed browser (``auto``), or read without (``off``).
-        browser: the program of that browser; empty takes the first that is found.
+        search: the service; ``ddgs`` uses public search pages and needs no key, ``off`` disables searching.
+        address: of a SearXNG server, or of a server compatible with the service.
+        key_env: variable with the key; empty for one in the keyring.
+        scripts: JavaScript pages are rendered by an installed browser (``auto``), or read without (``off``).
+        browser: program of that browser; empty uses the first found.
     """
 
     search: Literal["ddgs", "searxng", "brave", "tavily", "off"] = "ddgs"
@@ -79,14 +81,14 @@ class WebSettings(Model):
 
 
 class MediaSettings(Model):
-    """Who makes pictures and 3D models, and who describes pictures. Empty addresses of 3D services mean their own.
+    """Services for images, 3D models and image descriptions. Empty addresses of 3D services mean their default.
 
     Attributes:
-        sees: the model that describes pictures, ``provider/model``; empty for none.
-        images: the address of an images endpoint in OpenAI's form (``https://api.openai.com/v1``); empty for none.
-        images_model: as that server calls it.
+        sees: vision model, ``provider/model``; empty for none.
+        images: address of an OpenAI-compatible images endpoint (``https://api.openai.com/v1``); empty for none.
+        images_model: its model name there.
         models: the service for 3D models.
-        images_key_env, models_key_env: the variables with the keys; empty for keys in the keyring.
+        images_key_env, models_key_env: variables with the keys; empty for keys in the keyring.
     """
 
     sees: str = Field(default="", max_length=600, pattern=PROVIDER_AND_MODEL)
@@ -99,93 +101,98 @@ class MediaSettings(Model):
 
 
 class Settings(Model):
-    """All settings. ``language`` and ``theme`` ``system`` follow the desktop; ``font_scale`` is in percent."""
+    """All settings. ``language`` and ``theme``: ``system`` follows the desktop; ``font_scale`` is in percent."""
 
     language: Language = "system"
     theme: Literal["system", "light", "dark"] = "system"
     font_scale: int = Field(default=100, ge=80, le=200)
     notifications: bool = True
     tray: bool = True
-    """An icon in the desktop's notification area, where there is one."""
+    """Icon in the desktop's notification area, if there is one."""
     quick_key_on: bool = False
-    """Hold ``quick_key`` in every program, where the system gives keys to programs; it opens quick ask."""
+    """Register ``quick_key`` system-wide, where supported; it opens quick ask."""
     quick_key: Keys = "Ctrl+Alt+Space"
     notification_answers: bool = True
-    """Buttons and a field for a reply in the desktop's notifications, where it has them."""
+    """Buttons and a reply field in desktop notifications, where supported."""
     remind_minutes: int = Field(default=10, ge=0, le=240)
-    """Minutes after which the desktop tells again of what waits for a person; 0 tells once."""
+    """Minutes after which the desktop notifies again about things that wait for a person; 0: only once."""
     first_start_done: bool = False
     default_agent_id: str = ""
     name_by_model: bool = True
-    """Ask the model for a workflow's name after its first answer; off, the first message's words are its name."""
+    """Ask the model for a workflow's title after its first answer.
+
+    Otherwise the first message's words are the title.
+    """
     monthly_cost_limit: float = Field(default=0, ge=0, le=1_000_000)
-    """US dollars that all requests together may cost in a calendar month, at most; 0 sets no limit."""
+    """Maximum US dollars for all requests in a calendar month; 0: no limit."""
     monthly_warned: str = Field(default="", max_length=7)
-    """The month in which the person was told that most of it is used: ``2026-11``."""
+    """Month in which the person was warned that most of it is used: ``2026-11``."""
     stop_repetition: bool = True
-    """A reply in which the same passage comes again and again is stopped."""
+    """Stop replies that repeat the same passage."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)
     inactivity_s: int = Field(default=limits.INACTIVITY_S, ge=limits.INACTIVITY[0], le=limits.INACTIVITY[1])
-    """Seconds without a word after which a model's reply, or a sub-agent, is ended."""
+    """Seconds of inactivity after which a model's reply, or a sub-agent, is ended."""
     embedder: EmbedderSettings = EmbedderSettings()
     embedder_before: EmbedderSettings | None = None
-    """The one that searches still use, while the vectors of ``embedder`` are being made; None when they are whole."""
+    """The embedder that searches still use while the vectors of ``embedder`` are made; None once complete."""
     embedder_paused: bool = False
-    """Making them waits until a person goes on with it."""
+    """Embedding is paused until a person resumes it."""
     memories_off: tuple[str, ...] = Field(default=(), max_length=10_000)
-    """Ids of the workflows whose agents neither keep nor are given memories."""
+    """Ids of the workflows whose agents neither save nor are given memories."""
     memories_ask: bool = True
-    """What an agent wants remembered for all workflows holds for its own alone until a person says so, in the card that asks at once."""
+    """What an agent wants remembered for all workflows applies to its own only until a person approves it on a card."""
     memories_at_end: Literal["off", "told", "always"] = "told"
-    """The model is asked after an answer what of the turn is to be remembered: never, when the person told something of themselves (in
-    English or French), or always. What it says is proposed."""
+    """Ask the model after an answer what of the turn to remember, as proposals.
+
+    Never, when the person told something about themselves (in English or French), or always.
+    """
     memories_pinned: tuple[str, ...] = Field(default=(), max_length=2_000)
-    """Ids of the memories that do not expire, the last pinned first."""
+    """Ids of memories that do not expire, last pinned first."""
     memories_apart: tuple[tuple[str, str], ...] = Field(default=(), max_length=2_000)
-    """Pairs of memories that look like one or like a contradiction and, as a person said, may both stand."""
+    """Pairs of memories that look like duplicates or contradictions and, according to a person, may both stay."""
     fsync: bool = True
     """Wait for the disk at each commit; off survives a killed program but not a power cut."""
     approvals: ApprovalSettings = ApprovalSettings()
     web: WebSettings = WebSettings()
     media: MediaSettings = MediaSettings()
     max_depth: int = Field(default=limits.DEPTH, ge=0, le=limits.DEPTH_MAX)
-    """How deep agents may start agents; 0 lets none start any."""
+    """Maximum depth of agents starting agents; 0 disables it."""
     audit_days: int = Field(default=30, ge=0, le=3650)
-    """Days that the audit trail goes back; 0 shows all there is. What happened stays in its workflow either way."""
+    """Days shown of the audit trail; 0 shows everything. The events stay in their workflow either way."""
     checkpoint_days: int = Field(default=30, ge=0, le=3650)
-    """Days for which changes of files can be undone; 0 keeps them for ever."""
+    """Days for which file changes can be undone; 0 keeps the data forever."""
     checkpoint_mb: int = Field(default=1000, ge=10, le=1_000_000)
-    """Megabytes that the undo of file changes may take; over it the oldest changes are given up."""
+    """Maximum megabytes of undo data; beyond it the oldest changes are deleted."""
     folder_trust: dict[str, bool] = Field(default={}, max_length=2_000)
-    """By folder, whether a person said that agents may obey what its files tell them; a folder not named was not asked about."""
+    """By folder, whether a person allowed agents to obey its instruction files; others were not asked about."""
     project_answers: dict[str, bool] = Field(default={}, max_length=2_000)
-    """By granted folder, whether a person said that it becomes a project; a folder not named was not asked about."""
+    """By granted folder, whether a person wants it as a project; others were not asked about."""
     skills_off: tuple[str, ...] = Field(default=(), max_length=2_000)
-    """The files of the skills and commands that a person switched off, absolute."""
+    """Absolute files of disabled skills and commands."""
     favourite_models: tuple[str, ...] = Field(default=(), max_length=200)
-    """``provider/model`` of those that stand first wherever a model is chosen."""
+    """``provider/model`` of models listed first."""
     recent_models: tuple[str, ...] = Field(default=(), max_length=20)
-    """The same of those picked last, the newest first."""
+    """``provider/model`` of recently chosen models, newest first."""
     provider_names: dict[str, str] = Field(default={}, max_length=MOST_FORMER_NAMES)
-    """By a name that a provider had, the one that it has now: workflows and runs of before know the former. The oldest are given up."""
+    """Present names of providers by former name, for older workflows and runs. The oldest entries are dropped."""
     last_agent_id: str = ""
-    """Who answered the message that was sent last: the agent of the next new workflow. Empty for the default one."""
+    """Agent of the last message: the default of the next new workflow. Empty for the default agent."""
     last_model: Annotated[str, Field(max_length=600, pattern=PROVIDER_AND_MODEL)] = ""
-    """``provider/model`` that was chosen then in place of the agent's own; empty for that."""
+    """``provider/model`` chosen then instead of the agent's own; empty for that."""
     favourite_agents: tuple[str, ...] = Field(default=(), max_length=200)
-    """Ids of the agents that stand first."""
+    """Ids of agents listed first."""
     confirmed_tools: dict[str, str] = {}
-    """Files of the data folder's ``tools`` that may be loaded: SHA-256 by file name, as a person confirmed it."""
+    """Confirmed files of the data folder's ``tools``: SHA-256 by file name."""
     held: tuple[HeldGrant, ...] = ()
-    """What came with data from elsewhere and is not used before a person confirms it; see ``in_force``."""
+    """Inactive parts of imported data until a person confirms them; see ``in_force``."""
     shortcuts: dict[ActionName, Keys] = Field(default={}, max_length=500)
-    """Keys by action in place of the action's own; empty for none."""
+    """Shortcuts by action that replace the defaults; empty for none."""
     window: dict[str, str] = {}
-    """Geometry and layout of the window, as the desktop wrote them (base64 by name)."""
+    """Geometry and layout of the window (base64 by name)."""
 
     @property
     def in_force(self) -> Settings:
-        """These settings without the services whose address nobody here confirmed."""
+        """Return these settings without services whose address was not confirmed here."""
         held = {each.kind for each in self.held}
         changed: dict[str, object] = {}
         if HeldKind.EMBEDDER in held:
@@ -199,9 +206,9 @@ class Settings(Model):
         return self.model_copy(update=changed) if changed else self
 
     def trusts(self, folder: PurePath) -> bool | None:
-        """What was decided of a folder, links followed, or of the nearest one above; None when nobody was asked."""
+        """Return the decision about a folder (links resolved) or its nearest parent; None if nobody was asked."""
         return next((self.folder_trust[str(each)] for each in (folder, *folder.parents) if str(each) in self.folder_trust), None)
 
     def with_rules(self, rules: Iterable[PermissionRule]) -> Settings:
-        """These settings with other standing rules: those are stored on their own."""
+        """Return these settings with other standing rules, which are stored separately."""
         return self.model_copy(update={"approvals": self.approvals.model_copy(update={"rules": tuple(rules)})})

@@ -1,4 +1,4 @@
-"""Skills as a run knows them: what it was told there is, and what was taken up of it."""
+"""Skills of a run: those available, and those used."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Scope = Literal["project", "user"]
 
 
 class SkillFacts(Model):
-    """One skill of the catalogue, as it was when the turn began.
+    """One available skill, as it was when the turn began.
 
     Attributes:
-        name: as models and people call it; each once in a catalogue.
-        description: when it is of use, in its author's words.
-        folder: where its files are, absolute.
-        by_model: models may take it up; False leaves it to people.
+        name: for models and people; unique in the catalogue.
+        description: when to use it, in its author's words.
+        folder: of its files, absolute.
+        by_model: models may use it; False leaves it to people.
     """
 
     name: str
@@ -27,11 +27,11 @@ class SkillFacts(Model):
 
 
 class SkillUse(Model):
-    """A skill whose instructions stand in the conversation.
+    """A skill whose instructions are in the conversation.
 
     Attributes:
-        folder: its files can be read there, links followed when it was taken up; empty for a command, which has none.
-        digest: of its instructions, so that the same are not given twice.
+        folder: its readable folder, links resolved when it was loaded; empty for a command, which has none.
+        digest: of its instructions, to avoid repeating them.
     """
 
     name: str
@@ -40,13 +40,13 @@ class SkillUse(Model):
 
 
 class Invocation(Model):
-    """What a person called with ``/name arguments``, as it goes to the model with the message.
+    """A person's ``/name arguments`` call, as sent to the model with the message.
 
     Attributes:
-        kind: a skill; a command: a file with a prompt; or a prompt: a person's own, or one that an MCP server made.
-        source: the file, absolute; of a prompt its server, empty for a person's own.
-        text: its instructions with the arguments filled in.
-        read: what had been read from outside when its file or prompt was written; empty for one that a person wrote or has read.
+        kind: a skill; a command: a file with a prompt; or a prompt: a person's own, or from an MCP server.
+        source: the file, absolute; for a prompt its server, empty for a person's own.
+        text: its instructions with arguments filled in.
+        read: outside sources read before its file or prompt was written; empty if a person wrote or reviewed it.
     """
 
     kind: Literal["skill", "command", "prompt"]
@@ -58,5 +58,5 @@ class Invocation(Model):
 
     @property
     def outside(self) -> str:
-        """What was read from outside with it, empty for nothing: a server wrote a prompt at this moment, and no person a file before."""
+        """Outside source of the call, empty if none: a server's prompt, or a file that no person reviewed."""
         return self.use.name if self.kind == "prompt" and self.source else self.read

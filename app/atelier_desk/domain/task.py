@@ -1,4 +1,4 @@
-"""Tasks of a workflow: what an agent or its user plans to do."""
+"""Tasks of a workflow, planned by an agent or its user."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ class TaskStatus(StrEnum):
 
 
 class Task(Model):
-    """One task. ``priority`` 1 is most urgent, 5 least. ``position`` orders the pane; ``run_id`` is empty when a person made it.
+    """One task. ``priority`` 1 is most urgent, 5 least. ``position`` orders the pane; ``run_id`` is empty for a person's
+    task.
 
-    ``duration_ms`` is how long it took: measured from its start to its end, or what an agent or a person says.
+    ``duration_ms``: measured from start to end, or as stated by an agent or person.
     """
 
     id: str = Field(default_factory=new_id)

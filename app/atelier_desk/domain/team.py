@@ -1,4 +1,4 @@
-"""Teams: a sub-agent as its parent plans it, and what became of it. A sub-agent is a run with a parent."""
+"""Teams: planned sub-agents and their state. A sub-agent is a run with a parent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.domain.result_parts import SourcePart
 
 
 class TeamCall(StrEnum):
-    """Which tool asked for sub-agents; it decides what the result looks like."""
+    """The tool that requested sub-agents; it determines the form of the result."""
 
     SPAWN = "spawn"
     DELEGATE = "delegate"
@@ -26,7 +26,7 @@ class TeamCall(StrEnum):
 
 
 class ChildStatus(StrEnum):
-    """State of a sub-agent as its parent knows it. ``not_run``: a sequential plan stopped before it."""
+    """State of a sub-agent from its parent's view. ``not_run``: a sequential plan stopped before it."""
 
     PLANNED = "planned"
     RUNNING = "running"
@@ -47,14 +47,14 @@ class ChildPlan(Model):
     """A sub-agent before it starts.
 
     Attributes:
-        id: its run's id, derived from the parent's call, so that the same call never makes two.
-        agent: its configuration; nothing in it goes beyond its parent's. ``agent.budget`` is what was asked for; its share is cut when it
-            starts.
-        agent_id: the stored agent it is, empty for one made up by its parent.
-        prompt: all it is told.
-        stage: sub-agents of a stage run together; a stage begins when the one before is over.
-        title: what it is to do, in a few words.
-        withheld: tools it asked for or has elsewhere and does not get, because its parent lacks them.
+        id: its run's id, derived from the parent's call, so that repeating the call creates no second one.
+        agent: its configuration, within its parent's rights. ``agent.budget`` is the requested one; its share is fixed
+            when it starts.
+        agent_id: the stored agent, empty for one created by its parent.
+        prompt: everything it is told.
+        stage: sub-agents of a stage run concurrently; a stage begins when the previous one has ended.
+        title: its task, in a few words.
+        withheld: tools it requested or usually has but does not get, because its parent lacks them.
     """
 
     id: str
@@ -68,7 +68,7 @@ class ChildPlan(Model):
 
 
 class Spending(Model):
-    """What a run and everything below it used up. ``seconds`` is working time, summed over all agents."""
+    """Usage of a run and everything below it. ``seconds`` is working time, summed over all agents."""
 
     usage: Usage = Usage()
     tool_calls: int = 0
@@ -79,17 +79,17 @@ class Spending(Model):
 
 
 class ChildState(Model):
-    """A sub-agent as its parent knows it, folded from the parent's journal.
+    """State of a sub-agent from its parent's view, derived from the parent's journal.
 
     Attributes:
         call_id: the parent's call that started it.
-        share: the part of the parent's budget that is set aside while it works.
-        spent: what it used, known when it is over.
-        kind: the tool that started it; ``stop_on_error`` holds for the stages of its call.
-        question: what it asked its parent, while it waits for the answer; ``question_told``: the parent's model knows of it.
-        duration_ms: from its start to its end; None before that, and where it never started.
-        told: its report reached the parent's model.
-        sources: the pages of the web that its report rests on.
+        share: part of the parent's budget reserved while it runs.
+        spent: its usage, known when it has ended.
+        kind: the tool that started it; ``stop_on_error`` applies to the stages of its call.
+        question: its pending question to its parent; ``question_told``: the parent's model knows it.
+        duration_ms: from start to end; None before that, and if it never started.
+        told: its report was delivered to the parent's model.
+        sources: web pages that its report is based on.
     """
 
     id: str
@@ -116,7 +116,7 @@ class ChildState(Model):
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """The ``metrics`` object of tool results and stream events."""
+        """Return the ``metrics`` object of tool results and stream events."""
         usage = self.spent.usage
         return {
             "duration_ms": self.duration_ms,

@@ -1,4 +1,4 @@
-"""What was used over time: rows of tokens, cost and time by day, model, agent and workflow, and their sums. Pure."""
+"""Usage over time: rows of tokens, cost and time by day, model, agent and workflow, and totals. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class MonthUsage:
-    """What was spent in a month (``2026-11``) of this machine's calendar, of which ``limit``, in US dollars; 0 for no limit."""
+    """Cost of a month (``2026-11``, in this machine's calendar) and its ``limit`` in US dollars; 0 for no limit."""
 
     month: str
     spent: float
@@ -28,17 +28,17 @@ class MonthUsage:
 
 
 def month_of(now: datetime) -> str:
-    """The month of this machine's calendar: ``2026-11``."""
+    """Return the month in this machine's calendar: ``2026-11``."""
     return now.astimezone().strftime("%Y-%m")
 
 
 def month_start(now: datetime) -> datetime:
-    """When it began here; midnight may have another offset than now."""
+    """Return when it began here; midnight may have had another UTC offset than now."""
     return now.astimezone().replace(day=1, hour=0, minute=0, second=0, microsecond=0, tzinfo=None).astimezone()
 
 
 class UsageBy(StrEnum):
-    """What usage is summed by."""
+    """Grouping of usage."""
 
     DAY = "day"
     MODEL = "model"
@@ -48,11 +48,11 @@ class UsageBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UsageSum:
-    """A sum.
+    """A total.
 
     Attributes:
-        requests: to a model; those that were cut off and those that shortened a conversation count too.
-        duration_ms: how long the models took to reply; of a reply that was cut off nobody noted it.
+        requests: to a model, including interrupted ones and those that shortened a conversation.
+        duration_ms: reply time of the models; unknown for interrupted replies.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -68,13 +68,16 @@ class UsageSum:
 
     @property
     def cost(self) -> float | None:
-        """US dollars; None when no price is known for any of it."""
+        """US dollars; None if no price is known for any of it."""
         return self.usage.known_cost
 
 
 @dataclass(frozen=True, slots=True)
 class UsageRow:
-    """What one agent used of one model in one workflow on one day of the reader's calendar. Names are as they were when it ran."""
+    """Usage of one model by one agent in one workflow on one day of the reader's calendar.
+
+    Names are as they were then.
+    """
 
     day: date
     workflow_id: str
@@ -85,7 +88,7 @@ class UsageRow:
     total: UsageSum
 
     def key(self, by: UsageBy) -> str:
-        """What tells the sum it belongs to from the others."""
+        """Return the group key."""
         keys = {
             UsageBy.DAY: self.day.isoformat(),
             UsageBy.MODEL: self._model(),
@@ -95,7 +98,7 @@ class UsageRow:
         return keys[by]
 
     def name(self, by: UsageBy) -> str:
-        """What that sum is called; empty where nobody knows."""
+        """Return the display name of the group; empty if unknown."""
         return self.workflow if by is UsageBy.WORKFLOW else self.key(by)
 
     def _model(self) -> str:
@@ -104,7 +107,7 @@ class UsageRow:
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup:
-    """A sum by what it was summed by."""
+    """The total of one group."""
 
     key: str
     name: str
@@ -112,7 +115,7 @@ class UsageGroup:
 
 
 def grouped(rows: Iterable[UsageRow], by: UsageBy) -> list[UsageGroup]:
-    """The sums, days in their order, everything else the most tokens first."""
+    """Return the totals, days in order, everything else by most tokens."""
     found: dict[str, UsageGroup] = {}
     for row in rows:
         key = row.key(by)
@@ -124,13 +127,15 @@ def grouped(rows: Iterable[UsageRow], by: UsageBy) -> list[UsageGroup]:
 
 
 def summed(rows: Iterable[UsageRow]) -> UsageSum:
-    """All of them together."""
+    """Return the total of all rows."""
     return sum((row.total for row in rows), UsageSum())
 
 
 def as_csv(rows: Iterable[UsageRow]) -> str:
-    """The rows with plain figures, for a spreadsheet; ``cost_usd`` is empty where no price is known. ``saved_usd`` is what the cache
-    saved, below zero while it cost more than it saved."""
+    """Return the rows as CSV with plain numbers; ``cost_usd`` is empty if no price is known.
+
+    ``saved_usd`` is what the cache saved, negative while it cost more than it saved.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")  # RFC 4180
     writer.writerow(CSV_COLUMNS)

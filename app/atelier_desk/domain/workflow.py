@@ -1,4 +1,4 @@
-"""Workflows, their runs and what a transcript shows of them."""
+"""Workflows, their runs and transcript rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atelier_desk.domain.result_parts import ResultPart
 
 
 class RunStatus(StrEnum):
-    """State of a run. The first seven are alive (a resume may go on), the others are final."""
+    """State of a run. The first seven are alive (they may be resumed), the others are final."""
 
     PROCESSING = "processing"
     AWAITING_USER = "awaiting_user"
@@ -26,7 +26,7 @@ class RunStatus(StrEnum):
     AWAITING_PARENT = "awaiting_parent"
     PAUSED = "paused"
     INTERRUPTED = "interrupted"
-    """What worked on it ended; ``resume`` goes on."""
+    """The process that worked on it ended; ``resume`` continues it."""
     COMPLETED = "completed"
     ERROR = "error"
     CANCELLED = "cancelled"
@@ -38,7 +38,7 @@ class RunStatus(StrEnum):
 
     @property
     def held(self) -> bool:
-        """Whether it goes on only when somebody resumes it."""
+        """Whether it continues only when somebody resumes it."""
         return self in (RunStatus.PAUSED, RunStatus.INTERRUPTED)
 
 
@@ -56,22 +56,22 @@ class WorkflowStatus(StrEnum):
 
 
 class Workflow(Model):
-    """A conversation with its tasks, memories and reports.
+    """A workflow: a conversation with its tasks, memories and reports.
 
     Attributes:
-        named_by: where its name comes from. The model replaces words of the first message alone, and nothing but a person what a person
-            wrote.
-        collection: the folder of the list it stands in, empty for none.
-        archived: put away: the list shows it in a section of its own.
-        unread: it ended out of sight and was not opened since.
-        head_run_id: the newest run of the branch that is shown; older runs are found by ``Run.previous_run_id``.
-        stream_seq: number of the last durable stream event; they are numbered from 1 without gaps.
-        usage: totals over all runs, sub-agents counted.
-        choices: the model and what else was chosen for it, in place of its agent's.
-        draft, draft_attachments: what the person has typed and attached and not sent.
-        workspace: the folders its agents may use, absolute paths the user granted.
-        tainted: what all its runs count as having read from outside: for one that was imported, the file.
-        deleted_at: set while an undo is still possible; lists leave such a workflow out.
+        named_by: origin of its name. The model may only replace the words of the first message, and only a person may
+            replace a person's name.
+        collection: its folder in the list, empty for none.
+        archived: listed in a separate section.
+        unread: it ended unseen and was not opened since.
+        head_run_id: the newest run of the displayed branch; older runs are found by ``Run.previous_run_id``.
+        stream_seq: number of the last durable stream event, numbered from 1 without gaps.
+        usage: totals over all runs, including sub-agents.
+        choices: its overrides of the agent's configuration.
+        draft, draft_attachments: typed and attached, but not sent.
+        workspace: granted folders, absolute paths.
+        tainted: outside sources that all its runs count as having read: for an imported one, the file.
+        deleted_at: set while it can be restored; lists skip it.
     """
 
     id: str = Field(default_factory=new_id)
@@ -105,17 +105,17 @@ class RunMode(StrEnum):
 
 
 class Run(Model):
-    """One turn of an agent, or a sub-agent's whole work: a row that sums up its journal.
+    """One turn of an agent, or a sub-agent's whole work: a row that summarises its journal.
 
     Attributes:
-        previous_run_id: the turn before it in the conversation; several runs with the same one are branches.
-        parent_run_id: the run that spawned it, None for a root run; ``parent_call_id`` is the call it did that with.
-        title: what a sub-agent is to do, in a few words.
-        usage, tool_calls, elapsed_ms: its own, without those below it; ``elapsed_ms`` is working time.
+        previous_run_id: the previous turn of the conversation; runs with the same one are branches.
+        parent_run_id: the run that spawned it, None for a root run; ``parent_call_id``: the spawning call.
+        title: a sub-agent's task, in a few words.
+        usage, tool_calls, elapsed_ms: its own, without sub-agents; ``elapsed_ms`` is working time.
         correlation_id: the root run's id.
         last_seq: number of its newest event.
-        tainted: what was read from outside by it, below it, or before it: the first few names.
-        deleted_at: when a person deleted the branch it is on; such a run is shown and found nowhere, and can be brought back for a while.
+        tainted: outside sources read by it, below it, or before it: the first few names.
+        deleted_at: when a person deleted its branch; it is then hidden everywhere, and can be restored for a while.
     """
 
     id: str = Field(default_factory=new_id)
@@ -142,7 +142,7 @@ class Run(Model):
 
     @property
     def unread(self) -> bool:
-        """Whether a person ended this turn although its events cannot be read: nothing of it is in the conversation."""
+        """Whether a person ended this turn although its events cannot be read: the conversation excludes it."""
         return self.status is RunStatus.CANCELLED and bool(self.error) and self.parent_run_id is None
 
 
@@ -150,22 +150,22 @@ class MessageRole(StrEnum):
     USER = "user"
     ASSISTANT = "assistant"
     NOTICE = "notice"
-    """Something the engine tells the person or the model: a limit, a compaction, an interruption, an error."""
+    """A notice of the engine to the person or the model: a limit, a compaction, an interruption, an error."""
 
 
 QUEUED = "queued"
-"""The kind of a message that waits its turn: no part of the transcript yet."""
+"""Kind of a queued message, which is not part of the transcript yet."""
 
 
 class Message(Model):
     """One row of a transcript.
 
     Attributes:
-        seq: place in the workflow: the stream number of the event that made it.
-        kind: for assistant ``reply``, ``output`` (the output tool) or ``cut_off``; for notice the event's type; for user its
-            dispatch strategy, or ``QUEUED``.
-        call_ids: the tool calls this reply made, in order; their rows are ``ToolExecution``.
-        details: what a notice is about, for its card (for example limit, value, cap).
+        seq: position in the workflow: the stream number of its event.
+        kind: for assistant ``reply``, ``output`` (the output tool) or ``cut_off``; for notice the event's type; for
+            user its dispatch strategy, or ``QUEUED``.
+        call_ids: the tool calls of this reply, in order; their rows are ``ToolExecution``.
+        details: data of a notice, for its card (for example limit, value, cap).
     """
 
     id: str = Field(default_factory=new_id)
@@ -189,8 +189,10 @@ class Message(Model):
 
 
 class ToolExecution(Model):
-    """One tool call as the transcript and the activity pane show it. ``status`` running, ok, error, unknown, cancelled or timeout;
-    ``taint`` names what it read from outside."""
+    """One tool call in the transcript and the activity pane.
+
+    ``status``: running, ok, error, unknown, cancelled or timeout; ``taint``: the outside source it read.
+    """
 
     id: str
     """Run id and call id joined by a colon."""
@@ -218,11 +220,11 @@ class ToolExecution(Model):
 
 
 class Report(Model):
-    """A Markdown report: the text is a file under the data folder, this row its index entry.
+    """A Markdown report: the text is a file in the data folder, this row its index entry.
 
     Attributes:
         size: bytes of the file.
-        sha256: of the file's bytes, in hexadecimal digits; filled in when it is saved.
+        sha256: of the file's bytes, in hexadecimal digits; set when it is saved.
     """
 
     id: str = Field(default_factory=new_id)

@@ -1,7 +1,7 @@
-"""The run: journal, reducer, driver, context; and the services the screens call. No Qt.
+"""The engine: journal, reducer, driver, context, and the services called by the screens. No Qt.
 
-``Atelier`` is loaded when it is first asked for: a command that only looks whether another process holds the data folder, and the
-window's first paint, need none of it.
+``Atelier`` is imported on first access: a command that only checks who holds the data folder, and the window's first
+paint, do not need it.
 """
 
 from __future__ import annotations

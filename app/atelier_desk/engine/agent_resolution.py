@@ -1,4 +1,4 @@
-"""Who answers in a workflow: its agent, with what was chosen for the workflow in place of the agent's own configuration."""
+"""Determine who answers in a workflow: its agent, with the workflow's choices overriding the agent's configuration."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def chosen(choices: Choices, agent: AgentConfig) -> AgentConfig:
-    """The agent as it works in the workflow.
+    """Return the agent's configuration in the workflow.
 
     Raises:
-        LimitError: the instructions of both together are too long.
+        LimitError: the combined instructions are too long.
     """
     try:
         return choices.applied(agent)
@@ -29,9 +29,10 @@ def chosen(choices: Choices, agent: AgentConfig) -> AgentConfig:
 
 
 def other_agent(state: RunState, agent: AgentConfig, agent_id: str) -> AgentConfig | None:
-    """Who answers a message that reaches a run at work, when another agent or model was chosen since the run began; None: as before.
+    """Return who answers a message to a running run if another agent or model was chosen since it began; None if
+    unchanged.
 
-    A run that an agent made up on the spot answers goes on with that one.
+    A run of an agent created by another agent keeps that one.
     """
     if not state.agent_id or not agent_id:
         return None

@@ -63,14 +63,15 @@ log = logging.getLogger(__name__)
 
 
 class Atelier(Services):
-    """An open data folder with everything that works on it. Made by ``open``; one instance a process and folder. Its services, those of
-    ``Services``, are made when they are first used, all of them by ``start``.
+    """An open data folder with all its services. Made by ``open``; one instance per process and folder.
+
+    The services (``Services``) are created on first use, all of them by ``start``.
 
     Attributes:
         bus: stream events and change notices.
         runs: starts and steers runs.
-        embedder: the one in use, None when vectors are off; ``memory_search`` uses it.
-        in_force: the settings in force; who applies one subscribes to it there.
+        embedder: the one in use, None when vectors are off; used by ``memory_search``.
+        in_force: the settings in force; subscribe to them here.
     """
 
     store: Store
@@ -98,7 +99,7 @@ class Atelier(Services):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """Make a service, or the registry of tools, at its first use."""
+            """Create a service, or the tool registry, on first use."""
             if name == "registry":
                 from atelier_desk.tools.default import create_default_tool_registry
 
@@ -131,15 +132,15 @@ class Atelier(Services):
         """Open a data folder, and close everything at the end.
 
         Args:
-            data_dir: the folder; None takes ``ATELIER_DATA_DIR`` or the platform's place for user data.
-            model_factory: brings its own model for every agent (tests, programs that embed Atelier); None uses the providers.
-            embedder: replaces the one the settings name.
+            data_dir: the folder; None uses ``ATELIER_DATA_DIR`` or the platform's folder for user data.
+            model_factory: provides the model of every agent (tests, embedding programs); None uses the providers.
+            embedder: replaces the configured one.
             fsync, language: override the settings of these names.
-            accept_loss: open a database also when acknowledged changes are gone.
-            temporary: use a folder that is removed at the end, and keep keys in memory alone: nothing is left behind.
-            start: False opens the database alone, which a listing needs, unless a kill cut a run off, which is written down first;
-                ``load_tools`` and ``start`` do the rest when it is wanted.
-            upgrading: told each step of bringing an older folder up to date.
+            accept_loss: open the database even if acknowledged changes are lost.
+            temporary: use a folder that is removed at the end, and store keys in memory only.
+            start: False only opens the database, as needed for a listing, unless a kill interrupted a run, which is
+                recorded first; ``load_tools`` and ``start`` do the rest on request.
+            upgrading: called with each step of upgrading an older folder.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.
@@ -162,11 +163,10 @@ class Atelier(Services):
             from atelier_desk.storage.pending_work import at_work
 
             if start or await at_work(atelier.store):
-                # Nobody else has the folder open: what says it is at work was cut off by a kill, and no listing may show it otherwise.
+                # Nobody else has the folder open: runs marked as running were interrupted by a kill, and no listing may
+                # show them otherwise.
                 await atelier.start()
             yield atelier
-
-    # -- running -------------------------------------------------------------------------------------------------------------------
 
     async def run(
         self,
@@ -179,18 +179,18 @@ class Atelier(Services):
         mode: RunMode | str = "auto",
         tools: Sequence[GivenTool] = (),
     ) -> AsyncIterator[StreamEvent]:
-        """One turn: send ``prompt`` and yield its stream until the run is over, stops at a limit, or waits for an answer.
+        """Run one turn: send ``prompt`` and yield its stream until the run ends, stops at a limit, or waits for an answer.
 
-        The last event is always ``workflow_complete``; when the run waits it has status ``waiting`` and is not durable, and so has status
-        ``error`` when the journal could not be written and ``interrupted`` when somebody interrupted it (then ``resume`` goes on). Closing
-        the iterator early leaves the run at work.
+        The last event is always ``workflow_complete``; if the run waits, it has status ``waiting`` and is not durable,
+        as with status ``error`` when the journal could not be written, and ``interrupted`` when somebody interrupted it
+        (``resume`` continues it). Closing the iterator early leaves the run working.
 
         Args:
             agent: a configuration, the name or id of a stored agent, or None for the workflow's or the default one.
-            workflow_id: None makes a new workflow.
-            tools: for the run that this starts, besides the agent's own: names, or typed functions with a docstring
-                (``atelier_desk.tool`` says more of one). Functions are this program's own code and run in it: Stop cancels an ``async``
-                one; a plain one runs in a thread, which cannot be killed: Stop returns at once, and what it still gives is dropped.
+            workflow_id: None creates a new workflow.
+            tools: additional tools for this run: names, or typed functions with a docstring (``atelier_desk.tool``
+                gives more control). Functions are this program's own code and run in it: Stop cancels an ``async`` one;
+                a plain one runs in a thread, which cannot be killed: Stop returns at once, and its result is dropped.
 
         Raises:
             UsageError: a function that cannot become a tool.
@@ -226,10 +226,10 @@ class Atelier(Services):
         images: tuple[ImagePart, ...] = (),
         tools: Sequence[GivenTool] = (),
     ) -> Answer:
-        """One turn, and its answer. Cancelling the wait stops the run. The arguments are those of ``run``.
+        """Run one turn and return its answer. Cancelling stops the run. Arguments as in ``run``.
 
         Raises:
-            AtelierError: the run failed; ``code`` says how. What ``run`` raises, too.
+            AtelierError: the run failed; ``code`` says how. Also what ``run`` raises.
         """
         from atelier_desk.engine.one_prompt import Listener
 
@@ -249,7 +249,7 @@ class Atelier(Services):
         return heard.answer(self.runs.state_of(heard.run_id))
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
-        """Resume a run and yield its stream as ``run`` does; ``resume`` are the arguments of ``RunManager.resume``."""
+        """Resume a run and yield its stream like ``run``; ``resume`` are the arguments of ``RunManager.resume``."""
         from atelier_desk.engine.turn_stream import until_settled
 
         row = await self.repos.runs.get(run_id)
@@ -261,7 +261,7 @@ class Atelier(Services):
     async def _with_tools(
         self, workflow_id: str, config: AgentConfig | None, agent_id: str, tools: Sequence[GivenTool]
     ) -> tuple[AgentConfig, str]:
-        """Who answers, with these tools besides its own."""
+        """Return who answers, with these additional tools."""
         if config is None:
             who = await self._resolve_agent(await self.repos.workflows.get(workflow_id), agent_id)
             config, agent_id = who.agent, who.agent_id
@@ -270,7 +270,7 @@ class Atelier(Services):
 
     @cached_property
     def tool_services(self) -> ToolServices:
-        """What the tools work on; ``start`` adds the memory search and the question gate."""
+        """Services for the tools; ``start`` adds the memory search and the question gate."""
         from atelier_desk.tools.services import ToolServices
 
         return ToolServices(
@@ -290,14 +290,14 @@ class Atelier(Services):
 
     @cached_property
     def workspace_files(self) -> WorkspaceFiles:
-        """What changes files of workspaces, and takes changes back."""
+        """Changes workspace files, and undoes changes."""
         from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
         return WorkspaceFiles(self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id))
 
     @cached_property
     def web_pages(self) -> Web:
-        """The web, as agents read it."""
+        """Web access for agents."""
         from atelier_desk.web.page_fetcher import Web
 
         made = Web(self.datadir.web, self.clock)
@@ -306,7 +306,7 @@ class Atelier(Services):
 
     @cached_property
     def searcher(self) -> Searcher:
-        """Who searches the web, as the settings say."""
+        """Web search, as configured."""
         from atelier_desk.web.search import Searcher
 
         made = Searcher(self.vault, self.clock)
@@ -315,7 +315,7 @@ class Atelier(Services):
 
     @cached_property
     def maker(self) -> MediaGenerator:
-        """Who makes pictures and 3D models, as the settings say."""
+        """Generates images and 3D models, as configured."""
         from atelier_desk.web.media_generation import MediaGenerator
 
         made = MediaGenerator(self.vault, self.clock, self.web_pages)
@@ -324,7 +324,7 @@ class Atelier(Services):
 
     @cached_property
     def seer(self) -> ImageDescriber:
-        """Who puts pictures into words, as the settings say."""
+        """Describes images in words, as configured."""
         from atelier_desk.engine.image_descriptions import ImageDescriber
 
         made = ImageDescriber(lambda name: self.providers.provider(name), lambda name, model: self.models.info(name, model), self.clock)
@@ -333,14 +333,14 @@ class Atelier(Services):
 
     @cached_property
     def given_tools(self) -> GivenTools:
-        """The functions that were given to runs as tools."""
+        """Functions passed to runs as tools."""
         from atelier_desk.engine.function_tools import GivenTools
 
         return GivenTools(self.registry, self.bus)
 
     @contextmanager
     def _listening(self, workflow_id: str) -> Iterator[asyncio.Queue[StreamEvent | None]]:
-        """What a workflow publishes from now on."""
+        """Collect what a workflow publishes from now on."""
         queue: asyncio.Queue[StreamEvent | None] = asyncio.Queue()
         unsubscribe = self.bus.subscribe(queue.put_nowait, workflow_id)
         try:
@@ -349,7 +349,7 @@ class Atelier(Services):
             unsubscribe()
 
     async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
-        """A configuration and the id of the stored agent it came from, from whatever names an agent."""
+        """Resolve an agent by name, id or configuration; return the configuration and the id of the stored agent."""
         from atelier_desk.domain.agent import AgentConfig
 
         if isinstance(agent, AgentConfig):
@@ -360,11 +360,11 @@ class Atelier(Services):
         return stored.config, stored.id
 
     async def go_on(self) -> None:
-        """Take up what an earlier process left undone: runs that their person wants continued at this start, memories without vectors or
-        past their time, deleted workflows past their undo. From now on the model names workflows after their first answer, and is asked
-        what to remember.
+        """Resume what an earlier process left unfinished.
 
-        The memory search is loaded in the background, so that the first search does not wait for it.
+        That is: runs to be continued at this start, memories without vectors or expired, deleted workflows past their
+        retention. From now on the model titles workflows after their first answer, and is asked what to remember. The
+        memory search is loaded in the background, so that the first search need not wait.
         """
         self.runs.titles.watch()
         self.runs.remembering.watch()
@@ -379,12 +379,12 @@ class Atelier(Services):
         self.background.start("start of projects", self.projects.go_on())
 
     async def _finish_vectors(self) -> None:
-        """Go on making vectors that are missing, unless a person paused that."""
+        """Continue making missing vectors, unless a person paused that."""
         if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
             self.memories.start_reembed()
 
     async def run_diagnostics(self) -> list[Check]:
-        """Look whether everything is as it should be; see ``doctor.checks``."""
+        """Run the diagnostics; see ``doctor.checks``."""
         from atelier_desk.engine.doctor import checks
 
         return await checks(self, deep=True)
@@ -393,11 +393,14 @@ class Atelier(Services):
         try:
             await self.memory_search.warm()
         except Exception:
-            # The first search loads what is missing, or tells the person why it cannot.
+            # The first search loads what is missing, or reports why it cannot.
             log.exception("the memory search was not loaded ahead")
 
     async def use_embedder(self, settings: Settings) -> None:
-        """Switch to the embedder the settings name. Where they name one before it, searches stay with that until all vectors are made."""
+        """Switch to the configured embedder.
+
+        If the settings name a previous one, searches keep using it until all vectors are made.
+        """
         from atelier_desk.knowledge.embedding import create_embedder
 
         made = await create_embedder(settings.in_force.embedder, self.providers.confirmed, self.vault, self.clock)
@@ -410,25 +413,23 @@ class Atelier(Services):
         await self.drop_embedders(*before)
 
     async def embedder_tried(self, most_s: float = 10.0) -> None:
-        """Wait until an embedder on a server was reached after the start, or could not be; no longer than this many seconds."""
+        """Wait until an embedder on a server was reached after the start, or failed; at most ``most_s`` seconds."""
         if self._embedder_tried is not None:
             await asyncio.wait([self._embedder_tried], timeout=most_s)
 
     async def drop_embedders(self, *embedders: Embedder | None) -> None:
-        """Close those of them that are no longer used."""
+        """Close those that are no longer used."""
         for one in dict.fromkeys(embedders):
             if one is not None and one is not self.embedder and one is not self.memory_search.embedder:
                 await one.aclose()
 
-    # -- opening and closing -------------------------------------------------------------------------------------------------------
-
     async def load_tools(self) -> None:
-        """Have the registry hold the user's own tools too. Doing it again changes nothing."""
+        """Add the user's own tools to the registry. Idempotent."""
         async with self._starting:
             await self._load_tools()
 
     async def start(self) -> None:
-        """Make everything ready to run: tools, memory, the runs of this folder, the built-in agents. Doing it again changes nothing."""
+        """Prepare for runs: tools, memory, the runs of this folder, the built-in agents. Idempotent."""
         from atelier_desk.engine.imported_data import end_runs
 
         async with self._starting:
@@ -465,7 +466,7 @@ class Atelier(Services):
         self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
         keys = KeyFile(self.datadir.keys)
-        keys.sweep()  # the folder is ours from here on
+        keys.sweep()  # from here on the folder is held by this process
         self.vault.use_file(keys)
         self.repos = Repositories(self.store, self.datadir)
         await imported_data.switch_off(self.repos, self.datadir.root, self.store)
@@ -476,7 +477,7 @@ class Atelier(Services):
         await self.in_force.publish(settings.in_force)
         self.in_force.subscribe(set_language, "language", at_once=False)
         if fsync is None and start and not settings.fsync:
-            # The wish is in the database, which takes it only when it is opened; who only looks need not open it again.
+            # The setting is in the database, and only applies when opening; listings need not reopen it.
             await self.store.set_fsync(False)
 
     def _make_services(self, fault: FaultPoint | None) -> None:
@@ -498,7 +499,7 @@ class Atelier(Services):
         if embedder is not None:
             return
         if needs_server(settings.embedder) or (settings.embedder_before is not None and needs_server(settings.embedder_before)):
-            # A server that does not answer must not hold up the start: until it does, full text alone is searched.
+            # A server that does not answer must not delay the start: until it does, only full text is searched.
             self._embedder_tried = self.background.start("connection to the embedder", self._try_embedder(settings))
         else:
             await self._try_embedder(settings)
@@ -540,7 +541,7 @@ class Atelier(Services):
         if model_factory is not None:
             gateway = FactoryGateway(model_factory)
         else:
-            # The guided dialect needs the built-in embedder whatever memories use; when both do, they share it.
+            # The guided dialect always needs the built-in embedder; if memories use it too, it is shared.
             nearest = self.embedder if isinstance(self.embedder, BuiltinEmbedder) else BuiltinEmbedder()
             gateway = ProviderGateway(self.providers, self.models, nearest)
         self.environment: RunEnvironment = RunEnvironment(
@@ -573,7 +574,7 @@ class Atelier(Services):
         follow(self._follow_embedder, "embedder", at_once=False)
 
     async def _follow_embedder(self, _embedder: EmbedderSettings) -> None:
-        """Make the vectors of memories and projects by the new one, in the background."""
+        """Make the vectors of memories and projects with the new embedder, in the background."""
         self.memories.start_reembed()
         await self.projects.follow_embedder()
 
@@ -587,7 +588,7 @@ class Atelier(Services):
             with suppress(NotFoundError):
                 agent = await self.agents.get(workflow.agent_id)
         agent = agent or await self.agents.default()
-        # Another agent than the workflow's, for one turn, comes with its own model.
+        # A different agent for one turn brings its own model.
         own = not workflow.agent_id or agent.id == workflow.agent_id
         return Responder(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
 
@@ -595,7 +596,7 @@ class Atelier(Services):
         return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent
 
     async def _close(self) -> None:
-        """Close what was opened, the newest first, and each part also when another one cannot be closed."""
+        """Close everything that was opened, newest first, each part even if another one fails."""
         async with AsyncExitStack() as parts:
             parts.callback(self._redacting)
             parts.push_async_callback(self.store.close)
@@ -604,7 +605,7 @@ class Atelier(Services):
                 parts.push_async_callback(self.providers.aclose)
             parts.push_async_callback(self.background.aclose)
             for name in ("models", "memories", "projects", "own_tools", "mcp", "data"):
-                if name in vars(self):  # services are made when they are first used
+                if name in vars(self):  # services are created on first use
                     parts.push_async_callback(getattr(self, name).aclose)
             if "tool_services" in vars(self) and self.tool_services.commands is not None:
                 parts.push_async_callback(self.tool_services.commands.aclose)
@@ -612,7 +613,7 @@ class Atelier(Services):
                 parts.push_async_callback(self.runs.close)
 
     async def _close_embedder(self) -> None:
-        search = getattr(self, "memory_search", None)  # who only reads the database has none
+        search = getattr(self, "memory_search", None)  # a database-only instance has none
         for one in dict.fromkeys((self.embedder, search.embedder if search is not None else None)):
             if one is not None:
                 await one.aclose()

@@ -1,8 +1,8 @@
-"""A folder that a person attaches: the list of its files, then what stands in them, the near and short ones first.
+"""An attached folder: the list of its files, then their texts, shallow and short ones first.
 
-The beginning of this text is useful wherever it ends, as a model with a small window is given no more of it; the rest is read on with
-``read_attachment``. Nothing behind links is read, nor what ``.gitignore`` leaves out, nor files whose names look like secrets: these are
-named, so that nobody takes them for missing.
+The beginning of the text is useful wherever it is cut, because a model with a small context gets no more;
+``read_attachment`` returns the rest. Targets of links, ignored files, and files whose names look like secrets are not
+read but named.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.walk import Walk, WalkEntry
 
 SECONDS = 5.0
-"""Longest that one folder is looked through."""
+"""Time limit in seconds for scanning a folder."""
 FILE_READ = 1_000_000
-"""Bytes of the largest file whose text is taken."""
+"""Maximum bytes of a file whose text is included."""
 FILE_TEXT = 20_000
-"""Characters of one file."""
+"""Maximum characters of one file."""
 TEXT = 1_000_000
-"""Characters of all files together."""
+"""Maximum characters of all files together."""
 
 
 def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
-    """The text of a folder, and the files left out of it because they look like secrets, by their places in it. Blocks.
+    """Return the text of a folder, and the paths of files excluded because they look like secrets. Blocks.
 
     Args:
-        name: what the folder is called to people.
+        name: display name of the folder.
 
     Raises:
         UsageError: it cannot be read.
@@ -64,7 +64,7 @@ def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _texts(root: ConfinedRoot, walk: Walk, files: list[WalkEntry]) -> tuple[list[str], int]:
-    """The framed texts, and how many files have none here."""
+    """Return the framed texts, and the number of files without text."""
     texts: list[str] = []
     room, untold = TEXT, 0
     for entry in sorted(files, key=lambda entry: (entry.path.count("/"), entry.found.size)):
@@ -73,7 +73,7 @@ def _texts(root: ConfinedRoot, walk: Walk, files: list[WalkEntry]) -> tuple[list
             continue
         try:
             text = decode(root.read(entry.path, FILE_READ))[0]
-        except ToolError:  # gone or closed meanwhile
+        except ToolError:  # deleted or protected meanwhile
             untold += 1
             continue
         if binary(text):

@@ -1,4 +1,4 @@
-"""Names and bytes of what is attached: a name in one line, whether it looks like a secret's, and bytes as text."""
+"""Names and bytes of attachments: one-line names, suspected secrets, and decoding."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.support.text import readable_name
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")
-"""What a name may not bring into a line: line ends, control characters, and what turns the direction of the text."""
+"""Characters removed from displayed names: line ends, control characters and direction overrides."""
 _SECRET = re.compile(
     r"^(\.env(\..+)?|.*\.env|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd|id_(rsa|dsa|ecdsa|ed25519)|.*\.(pem|key|p12|pfx|jks|keystore|kdbx|ppk)"
     r"|credentials(\.\w+)?|secrets?(\.\w+)?|.*service.?account.*\.json|\.git-credentials|\.aws|\.ssh|\.gnupg)$",
@@ -21,17 +21,20 @@ _HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 
 
 def looks_secret(name: str) -> bool:
-    """Whether files of this name hold keys or passwords as a rule: ``.env``, ``id_rsa``, ``*.pem`` … but not ``.env.example``."""
+    """Whether files of this name usually contain keys or passwords.
+
+    ``.env``, ``id_rsa``, ``*.pem`` … but not ``.env.example``.
+    """
     return _SECRET.match(name) is not None and not name.lower().endswith(_HARMLESS)
 
 
 def shown_name(name: str) -> str:
-    """A file's name in one line: what would break it, or turn it around, is a blank."""
+    """Return a file's name on one line, with line ends and direction overrides replaced by spaces."""
     return mended(_UNSHOWN.sub(" ", readable_name(name))).strip()[: limits.ATTACHED_NAME] or "?"
 
 
 def decode(content: bytes) -> tuple[str, str]:
-    """Bytes as text, and the encoding they were read in. Never fails: what is no text shows by ``binary``."""
+    """Decode bytes; return the text and its encoding. Never fails; check the result with ``binary``."""
     if found := marked(content):
         mark, encoding = found
         return content[len(mark) :].decode(encoding, "replace"), encoding.removesuffix("-le").removesuffix("-be")
@@ -43,5 +46,5 @@ def decode(content: bytes) -> tuple[str, str]:
 
 
 def binary(text: str) -> bool:
-    """Whether this was no text: it holds control characters that no text has (logs hold bells, backspaces and escapes)."""
+    """Whether this is not text: it has control characters other than those in logs (bells, backspaces and escapes)."""
     return _CONTROL.search(text) is not None

@@ -1,7 +1,7 @@
-"""What a person attaches, read from where it is: pictures as pictures, documents and text as text, a folder as its files' list and texts.
+"""Read attachments: images, documents and text as text, a folder as its listing and texts.
 
-What a person attaches is their own act: it taints nothing, wherever the file lies, just as what they write themselves does not. Taint is
-for what agents read by tools.
+Attaching is a person's own act, like writing: it taints nothing, wherever the file is. Taint is for what agents read
+through tools.
 """
 
 from __future__ import annotations
@@ -30,22 +30,24 @@ from atelier_desk.tools.files.documents import extracted, shown_pages, text_of
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
-"""Of pictures that were converted: their name follows."""
+"""File extensions of converted images."""
 _NOT_TAKEN = N_(
     "{name} cannot be attached: it is no text, no picture (PNG, JPEG, GIF, WebP, BMP, TIFF) and no document "
     "(PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, e-mail)."
 )
 _HEAD = 32
-"""Bytes at a file's beginning by which a picture is known."""
+"""Leading bytes by which an image is recognised."""
 PDF_PAGES = 500
 PDF_CHARACTERS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedAttachments:
-    """Something that was read and is not kept yet. Fields as of ``Attachment``; ``text`` is the whole one, None for a picture; ``left_out``
-    names the files of a folder that did not go into it, as they look like secrets; ``encoding`` is the one that was guessed for a text
-    without a mark that is not UTF-8, else empty."""
+    """An attachment that was read but not stored yet. Fields as in ``Attachment``.
+
+    ``text`` is the full text, None for an image; ``left_out`` names files of a folder that were excluded as possible
+    secrets; ``encoding`` is the guessed one for text that is not UTF-8 and has no mark, else empty.
+    """
 
     name: str
     media_type: str
@@ -61,24 +63,24 @@ class PreparedAttachments:
 
     @property
     def secret(self) -> bool:
-        """Whether it looks by its name as if it held secrets: a person is told before it is sent."""
+        """Whether its name suggests secrets: a person is warned before it is sent."""
         return self.source in ("file", "folder") and looks_secret(self.name)
 
 
 def read(path: Path, granted: tuple[str, ...] = ()) -> PreparedAttachments:
-    """A file or folder as it goes with a message. Blocks: it belongs into a thread.
+    """Read a file or folder to attach it. Blocks: call it in a thread.
 
     Args:
-        granted: the folders agents may use; for what lies in one, ``PreparedAttachments.path`` says where.
+        granted: folders that agents may use; ``PreparedAttachments.path`` is set for files inside them.
 
     Raises:
-        UsageError: it cannot be read, is damaged, or is neither a picture nor text nor a document.
-        LimitError: it is larger than any such file may be.
+        UsageError: it cannot be read, is damaged, or is neither an image nor text nor a document.
+        LimitError: it is larger than allowed for its kind.
     """
     shown = shown_name(path.name or str(path))
     inside = readable_name(_inside(path, granted))
     try:
-        found = path.stat()  # a link is what it leads to: the person named it
+        found = path.stat()  # follow a link: the person named it
         if stat.S_ISDIR(found.st_mode):
             return _folder(path, shown, inside)
         if not stat.S_ISREG(found.st_mode):
@@ -91,13 +93,13 @@ def read(path: Path, granted: tuple[str, ...] = ()) -> PreparedAttachments:
             content = file.read(most + 1)
     except OSError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=shown, reason=error.strerror or error) from None
-    except ValueError:  # a zero byte in the name
+    except ValueError:  # a null byte in the name
         raise UsageError(N_("{path} cannot be read: {reason}"), path=shown, reason="?") from None
     return of_bytes(path.name, content, path=inside)
 
 
 def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "") -> PreparedAttachments:
-    """The content of a file as it goes with a message. Raises as ``read`` does."""
+    """Prepare the content of a file. Raises as ``read``."""
     shown = shown_name(name)
     if len(content) > _most(content[:_HEAD]):
         raise too_large(shown, _most(content[:_HEAD]))
@@ -107,7 +109,7 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if kind := kind_of_document(shown, content[:1_024]):
         return _document(kind, shown, content, source, path)
     if shown.lower().endswith(_PICTURES):
-        # Its text would be sent without a word, and the person waits for what the model sees.
+        # Its text would be sent without notice, while the person expects an image.
         raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown)
     text, encoding = decode(content)
     if binary(text):
@@ -117,10 +119,10 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
 
 
 def text_file(name: str, text: str, source: str = "input") -> PreparedAttachments:
-    """Text under a name.
+    """Prepare text under a name.
 
     Raises:
-        UsageError: it is no text.
+        UsageError: it is not text.
         LimitError: it is longer than a file may be.
     """
     if binary(text):
@@ -137,12 +139,12 @@ def too_large(name: str, most: int) -> LimitError:
 
 
 def _most(head: bytes) -> int:
-    """Bytes of a file that begins so; pictures are scaled down."""
+    """Return the maximum bytes of a file by its beginning; images are scaled down."""
     return limits.PICTURE_FILE if kind_of(head) else limits.ATTACHED_FILE
 
 
 def _inside(path: Path, granted: tuple[str, ...]) -> str:
-    """The place of a file in the granted folders as the file tools name it, empty when it is in none."""
+    """Return the path of a file in the granted folders, as in file tools; empty if outside."""
     real = Path(os.path.realpath(path))
     for index, folder in enumerate(granted):
         try:

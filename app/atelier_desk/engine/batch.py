@@ -1,4 +1,4 @@
-"""A commit of the journal in the making: its events with the states and sums after each, its rows and its stream events."""
+"""A journal commit being built: events with the states and totals after each, rows and stream events."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from atelier_desk.storage.writing.commit import Commit
 
 @dataclass
 class BatchHead:
-    """What the journal knows of a workflow, so that a commit needs no read: this process is the only writer.
+    """Known state of a workflow, so that a commit needs no read: this process is the only writer.
 
     Attributes:
-        lock: held from the decision what to write until it is written; one a workflow, for as long as the journal lives.
-        known: False when the workflow's row has to be read first.
-        task_version: grows with each commit that changes tasks.
-        head_run_id: the newest turn of the branch that is shown, of which the table has the tasks.
-        tainted: what its runs read from outside: the first few names; None when that has to be read first.
-        without_tasks: no event of its journal is about a task, which takes a look at all of them to tell.
+        lock: held from the decision until the write; one per workflow, as long as the journal lives.
+        known: False if the workflow's row has to be read first.
+        task_version: increases with each commit that changes tasks.
+        head_run_id: newest turn of the displayed branch, whose tasks are in the table.
+        tainted: outside sources of its runs: the first few names; None if not read yet.
+        without_tasks: no event of its journal concerns a task.
     """
 
     stream_seq: int = 0
@@ -52,12 +52,12 @@ class BatchHead:
 
 @dataclass
 class Batch:
-    """A commit in the making: the states and the sums after each event, and all rows.
+    """A commit being built: states and totals after each event, and all rows.
 
     Attributes:
-        unit: names the events that belong together: a copy of the workflow has all of them or none.
-        states: by run, what it is after the events so far; None before its first.
-        other_tasks: another branch is shown from here on, with the tasks it has.
+        unit: identifies events that belong together: a copy of the workflow has all of them or none.
+        states: by run, the state after the events so far; None before its first.
+        other_tasks: from here on another branch is displayed, with these tasks.
     """
 
     stream_seq: int
@@ -88,13 +88,13 @@ class Batch:
         self.totals = self.totals.after(projection)
 
     def state(self, run_id: str) -> RunState:
-        """The state of a run that has an event here."""
+        """Return the state of a run that has an event here."""
         state = self.states[run_id]
         assert state is not None, "an event was added"
         return state
 
     def commit(self, rows: Sequence[Run] = (), clear_partial: Sequence[str] = (), frames: Sequence[PromptFrame] = ()) -> Commit:
-        """All of it as it is written, with the rows of its runs and what else is kept with it."""
+        """Return the commit, with the rows of its runs and other data to store."""
         return Commit(
             events=tuple(self.events),
             runs=tuple(rows),
@@ -116,7 +116,7 @@ class Batch:
 
 
 def stream_events(event: RunEvent, said: Sequence[Payload], state: RunState | None) -> list[StreamEvent]:
-    """The durable stream events of one run event, numbered from its ``stream_from``."""
+    """Return the durable stream events of one run event, numbered from its ``stream_from``."""
     return [
         StreamEvent(
             seq=event.stream_from + index,

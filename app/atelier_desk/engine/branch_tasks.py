@@ -1,4 +1,4 @@
-"""The tasks of one branch of a workflow, from the journal. Pure."""
+"""Tasks of one branch of a workflow, derived from the journal. Pure."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from atelier_desk.domain.task import Task
 
 
 def tasks_of(events: Iterable[RunEvent], runs: Collection[str]) -> dict[str, Task]:
-    """The tasks by id after ``events``, as a branch has them whose runs, sub-agents counted, are ``runs``.
+    """Return the tasks by id after ``events`` on the branch consisting of ``runs`` (including sub-agents).
 
-    What a run did to tasks holds on its own branches: where its turn is answered again, it is as if it had not been done. What a person
-    did holds wherever the task is, and of a change made while another branch was shown only the changed fields. A person's own tasks
-    belong to the workflow: nobody looks at another version of an answer to lose a note of their own.
+    Changes by a run apply to its own branches only: when its turn is regenerated, they are gone. Changes by a person
+    apply everywhere; of one made while another branch was displayed, only the changed fields. A person's own tasks
+    belong to the workflow: viewing another version of an answer must not lose a note.
     """
     tasks: dict[str, Task] = {}
     for event in events:

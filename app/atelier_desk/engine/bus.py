@@ -1,4 +1,4 @@
-"""The bus inside the process: stream events and change notices, handed to subscribers on the engine's loop."""
+"""In-process bus: stream events and change notices for subscribers, on the engine's loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FailureCallback = Callable[[str, BaseException], None]
 class EventBus:
     """Publishes to subscribers, in order, synchronously.
 
-    A subscriber must be quick and must not raise; one that raises is logged and does not disturb the others.
+    A subscriber must be fast and must not raise; one that raises is logged and does not affect the others.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class EventBus:
         self._failures: list[FailureCallback] = []
 
     def subscribe(self, callback: StreamCallback, workflow_id: str | None = None) -> Callable[[], None]:
-        """Receive the stream events of one workflow, or of all; returns a function that ends it."""
+        """Subscribe to the stream events of one workflow, or all; returns a function that unsubscribes."""
         self._streams.setdefault(workflow_id, []).append(callback)
 
         def unsubscribe() -> None:
@@ -39,8 +39,11 @@ class EventBus:
         return unsubscribe
 
     def publish(self, event: StreamEvent) -> None:
-        """Hand an event to everyone who listens to its workflow. Durable events are published by the journal alone, after the commit."""
-        # By workflow: with a hundred of them at work, a word of one is not held against all the others.
+        """Pass an event to the subscribers of its workflow.
+
+        Durable events are only published by the journal, after the commit.
+        """
+        # Indexed by workflow: with a hundred running, each token must not be compared with all subscribers.
         for callback in (*self._streams.get(None, ()), *self._streams.get(event.workflow_id, ())):
             try:
                 callback(event)
@@ -48,7 +51,7 @@ class EventBus:
                 log.exception("a stream subscriber failed")
 
     def on_changed(self, callback: ChangeCallback) -> Callable[[], None]:
-        """Receive ``(topic, id)`` whenever something that screens list was changed; returns a function that ends it."""
+        """Subscribe to ``(topic, id)`` of changes to listed items; returns a function that unsubscribes."""
         self._changes.append(callback)
 
         def unsubscribe() -> None:
@@ -58,7 +61,7 @@ class EventBus:
         return unsubscribe
 
     def on_failure(self, callback: FailureCallback) -> Callable[[], None]:
-        """Receive the name and the error of work in the background that failed; returns a function that ends it."""
+        """Subscribe to name and error of failed background work; returns a function that unsubscribes."""
         self._failures.append(callback)
 
         def unsubscribe() -> None:
@@ -68,7 +71,7 @@ class EventBus:
         return unsubscribe
 
     def failed(self, name: str, error: BaseException) -> None:
-        """Tell that work in the background failed; it is logged already."""
+        """Report failed background work, which is already logged."""
         for callback in list(self._failures):
             try:
                 callback(name, error)
@@ -76,7 +79,7 @@ class EventBus:
                 log.exception("a failure subscriber failed")
 
     def changed(self, topic: Topic, id: str) -> None:
-        """Tell that a row changed."""
+        """Report a changed row."""
         for callback in list(self._changes):
             try:
                 callback(topic, id)

@@ -1,4 +1,4 @@
-"""The check-up: what Atelier needs from the machine, each ok, warn or fail, with what to do."""
+"""Diagnostics: requirements of Atelier, each ok, warn or fail, with what to do."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 Status = Literal["ok", "warn", "fail"]
 
 LOW_DISK = 1024**3
-"""Bytes under which the disk is worth a warning: a local model and a backup need more."""
+"""Free bytes below which the disk gets a warning: a local model and a backup need more."""
 NO_DISK = 100 * 1024**2
-"""Bytes under which writing is about to fail."""
+"""Free bytes below which writing is about to fail."""
 QT_PACKAGES = (
     "libglib2.0-0 libgl1 libegl1 libxkbcommon0 libfontconfig1 libfreetype6 libdbus-1-3 "
     "libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1 libxcb-shape0 libxkbcommon-x11-0"
 )
-"""Debian packages of the libraries Qt needs, without a screen and with X11."""
+"""Debian packages of the libraries that Qt needs, without a screen and with X11."""
 SHOWN = 5
-"""Damaged reports or attachments that are named."""
+"""Maximum damaged reports or attachments named."""
 QT_IMPORT_S = 60.0
 PROVIDER_S = 15.0
 
 
 class Check(Model):
-    """One result: ``name`` is stable, ``title`` and ``message`` are for people, ``fix`` is what to do (empty when nothing)."""
+    """One result: ``name`` is stable, ``title`` and ``message`` are for people, ``fix`` is what to do (empty if nothing)."""
 
     name: str
     title: str
@@ -65,7 +65,7 @@ class Check(Model):
 
 
 class Opened(Protocol):
-    """What of an open data folder is looked at; an ``Atelier`` is one."""
+    """What is checked of an open data folder; implemented by ``Atelier``."""
 
     store: Store
     datadir: DataDir
@@ -88,17 +88,16 @@ async def checks(
     deep: bool = False,
     begin: Callable[[str], object] = lambda title: None,
 ) -> list[Check]:
-    """All checks, in the order of the page. Every row of the database, every report, every attachment and every
-    downloaded model is read.
+    """Run all checks, in display order. Reads every row, report, attachment and downloaded model.
 
     Args:
-        atelier: the open engine, None when it could not be opened.
-        root: the data folder, when there is no engine.
+        atelier: the open engine, None if it could not be opened.
+        root: the data folder, without an engine.
         problem: why the engine could not be opened.
-        progress: told how many of how many rows, workflows, reports or models were read.
-        deep: rows are compared with their hashes too, and what takes a second of processor time each is tried: Qt is imported, the
-            embedder and the built-in model are loaded. Without it they are looked for.
-        begin: told the title of each longer check before it.
+        progress: called with the number of rows, workflows, reports or models read, and the total.
+        deep: also compare rows with their hashes, and test what takes about a second of CPU time each: import Qt, load
+            the embedder and the built-in model. Otherwise only their presence is checked.
+        begin: called with the title before each longer check.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
     begin(_("Window toolkit (Qt)"))
@@ -128,7 +127,7 @@ async def checks(
 
 
 async def _guarded(name: str, check: Awaitable[Check]) -> Check:
-    """A check that breaks is a failed check, not the end of the check-up."""
+    """Turn an exception of a check into a failed check."""
     try:
         return await check
     except Exception as error:
@@ -151,7 +150,7 @@ def _titles() -> dict[str, str]:
 
 
 async def _qt(deep: bool) -> Check:
-    """Whether Qt is installed; when ``deep``, import it, in a process of its own: a broken library would end this one."""
+    """Check that Qt is installed; with ``deep``, import it in a separate process, which a broken library would end."""
     from atelier_desk.support.display import qt_folder
 
     title = _("Window toolkit (Qt)")
@@ -171,7 +170,7 @@ async def _qt(deep: bool) -> Check:
 
 
 def _display() -> list[Check]:
-    """System libraries and the display; without a display the command line still does everything."""
+    """Check system libraries and the display; without a display the command line still works fully."""
     from atelier_desk.support.display import desktop_problem, missing_library, qt_folder
 
     found = []
@@ -200,7 +199,7 @@ def _display() -> list[Check]:
 
 
 def _sandbox() -> Check:
-    """Whether the commands of agents can be confined."""
+    """Check whether commands of agents can be sandboxed."""
     from atelier_desk.workspace.processes import sandbox
 
     title = _("Sandbox")
@@ -228,7 +227,7 @@ def _sandbox() -> Check:
 
 
 def _namespaces() -> list[str]:
-    """What of Linux's namespaces a command that was allowed gets; nothing on other systems."""
+    """Describe the Linux namespaces of approved commands; empty on other systems."""
     from atelier_desk.workspace.processes import sandbox
 
     if not sys.platform.startswith("linux"):
@@ -304,7 +303,7 @@ def _closed(problem: AtelierError | None) -> Check:
 
 
 async def _configuration(atelier: Opened) -> Check:
-    """Rows of agents, providers, servers, rules and settings that are not as they were written: they are left out."""
+    """Check rows of agents, providers, servers, rules and settings; damaged ones are ignored by the program."""
     from atelier_desk.storage.damage import GIVE_UP, RESTRICTING
     from atelier_desk.storage.damaged_configuration import damaged_configuration
 
@@ -329,7 +328,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
         from atelier_desk.storage.damage import CONFIGURATION
         from atelier_desk.storage.integrity import damaged_anywhere
 
-        # Those of the configuration have a check of their own.
+        # Configuration rows have a check of their own.
         found = [each for each in await damaged_anywhere(atelier.store, progress) if each.table not in CONFIGURATION]
     if found:
         named = " ".join(each.error().localized(_) for each in found[:SHOWN])
@@ -427,7 +426,7 @@ async def _checkpoints(atelier: Opened) -> Check:
     if not problems:
         return Check(name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.kept()))
     fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
-    unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # it goes by itself when its days are over
+    unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # these expire by themselves
     return Check(name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix)
 
 
@@ -448,7 +447,7 @@ async def _own_tools(atelier: Opened) -> Check:
 
 
 async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
-    """Their SHA-256 is computed anew: loading a model trusts what was computed before for its size and time."""
+    """Check models by recomputing their SHA-256: loading trusts earlier results for the same size and time."""
     from atelier_desk.llm.local.models import UNREADABLE, ModelStore
 
     title = _("Downloaded models")
@@ -501,9 +500,9 @@ async def _keyring(atelier: Opened) -> Check:
 
 
 async def _embedder(atelier: Opened, deep: bool) -> Check:
-    """The one in use; where none is, as in a process that only looks, the one that the settings name is made for the check.
+    """Check the embedder in use; without one, as in a process that only reads, the configured one is created.
 
-    One that would be loaded into this machine's memory is only looked for, unless ``deep``.
+    Local ones are only searched for, unless ``deep``.
     """
     from atelier_desk.knowledge.embedding import PACKAGES, create_embedder
 

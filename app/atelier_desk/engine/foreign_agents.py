@@ -1,7 +1,8 @@
-"""Agents as files of other programs: Markdown with a header (Claude Code, opencode, Copilot, Cursor, goose), YAML (Cline), TOML (Codex).
+"""Import agents from other programs: Markdown with a header (Claude Code, opencode, Copilot, Cursor, goose), YAML (Cline),
+TOML (Codex).
 
-What has a counterpart here is taken, names of tools translated; of everything else a note says that it is not. Nothing a file says makes
-an agent ask less often than a new one does.
+Supported fields are converted, with tool names translated; a note names each of the others. Nothing in a file makes an
+agent ask less often than a new one.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _TAKEN = frozenset({
     "permissionmode", "sandbox_mode", "readonly", "developer_instructions", "prompt", "instructions", "systemprompt", "system_prompt",
 })  # fmt: skip
 _HARMLESS = frozenset({"color", "mode", "hidden", "disable", "icon", "version", "author", "license", "skills", "is_background", "target"})
-"""Nothing is lost with these: how it looks there, or what every agent has here."""
+"""Ignored without a note: display options, or what every agent has here."""
 _PROMPTS = ("developer_instructions", "prompt", "instructions", "systemPrompt", "system_prompt")
 _MODES = {
     "plan": ApprovalMode.PLAN,
@@ -42,11 +43,11 @@ _INHERIT = ("", "inherit", "default")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What there is here.
+    """What exists here.
 
     Attributes:
-        tools: names of all tools; ``usual`` those of an agent whose file names none, which means all of them there.
-        providers: names of the configured ones; ``provider`` and ``model`` are taken where the file's are not here.
+        tools: names of all tools; ``usual``: those of an agent whose file names none, which there means all.
+        providers: configured providers; ``provider`` and ``model`` replace those of the file that are missing here.
     """
 
     tools: Sequence[str]
@@ -58,7 +59,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class ForeignAgent:
-    """An agent that was read, and not stored; ``notes`` say what could not be taken as it stands."""
+    """An agent that was read but not stored; ``notes`` describe what could not be converted."""
 
     config: AgentConfig
     notes: tuple[AtelierError, ...] = ()
@@ -78,10 +79,10 @@ def is_foreign(text: str, name: str) -> bool:
 
 
 def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
-    """The agent of a file of this name.
+    """Read an agent from a file of this name.
 
     Raises:
-        UsageError: the file cannot be read, or names no agent.
+        UsageError: the file cannot be read, or contains no agent.
         LimitError: its instructions are too long.
     """
     found = _document(text, PurePath(name).suffix.lower())
@@ -135,7 +136,7 @@ def _document(text: str, suffix: str) -> Document:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and truths as texts, as the header of a Markdown file has them."""
+    """Convert numbers and booleans to text, as in a Markdown header."""
     if isinstance(value, dict):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,5 +1,7 @@
-"""Functions that a Python program gives to a run as tools: they belong to that run's workflow, and go when the run is over.
-A run that failed can be tried again: its functions stay until the next one starts."""
+"""Functions passed to a run as tools by a Python program: available in that run's workflow until the run ends.
+
+After a failed run they stay until the next one starts, because it can be retried.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,21 @@ from atelier_desk.tools.custom import FunctionTool, tool
 from atelier_desk.tools.registry import ToolRegistry
 
 GivenTool = str | Callable[..., Any]
-"""The name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
+"""Name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
 
 _LOOKS = (
     *("name", "title", "icon", "summaries", "category", "section", "effect", "risk", "subjects"),
     *("idempotent", "timeout_s", "awaits_external_response", "rest_hint", "input"),
 )
 _OVER = ("completed", "cancelled", "abandoned")
-"""Statuses after which a run's tools are taken away; one that stopped at a limit, waits or failed still needs them."""
+"""Final statuses after which a run's tools are removed.
+
+Runs that stopped at a limit, wait or failed still need them.
+"""
 
 
 class _Given(Tool):
-    """A name in the registry, and behind it the tool each workflow gave under that name."""
+    """A registered name that dispatches to the tool passed by each workflow."""
 
     spec: ClassVar[ToolSpec]
 
@@ -50,7 +55,7 @@ class _Given(Tool):
 
 
 class GivenTools:
-    """The tools that were given to the runs of one open Atelier."""
+    """The tools passed to runs of an open Atelier."""
 
     def __init__(self, registry: ToolRegistry, bus: EventBus) -> None:
         self._registry = registry
@@ -58,15 +63,15 @@ class GivenTools:
         self._given: dict[str, _Given] = {}
         self._listening: dict[str, Callable[[], None]] = {}
         self._failed: set[str] = set()
-        """Workflows whose newest run failed and was not taken up again."""
+        """Workflows whose newest run failed and was not resumed."""
 
     def made(self, tools: Sequence[GivenTool]) -> list[str | FunctionTool]:
-        """The tools, functions made into tools; nothing is registered yet.
+        """Convert functions to tools, without registering them.
 
         Raises:
             UsageError: a function that cannot become a tool; the text says why.
             NotFoundError: a name that is not registered.
-            ConflictError: the name of another tool, or one that another run gave with other parameters.
+            ConflictError: the name of another tool, or one that another run passed with other parameters.
         """
         made = [self._made(each) for each in tools]
         for each in made:
@@ -75,7 +80,7 @@ class GivenTools:
         return made
 
     def give(self, workflow_id: str, tools: Sequence[GivenTool]) -> tuple[str, ...]:
-        """Make tools usable in a workflow until its run is over; returns their names, in order. Raises as ``made`` does."""
+        """Make tools available in a workflow until its run ends; return their names, in order. Raises as ``made``."""
         if workflow_id in self._failed:
             self.release(workflow_id)
         made = self.made(tools)
@@ -87,7 +92,7 @@ class GivenTools:
         return tuple(dict.fromkeys(each if isinstance(each, str) else each.name for each in made))
 
     def release(self, workflow_id: str) -> None:
-        """Take back what was given to a workflow."""
+        """Remove the tools of a workflow."""
         self._failed.discard(workflow_id)
         stop = self._listening.pop(workflow_id, None)
         if stop is not None:
@@ -112,7 +117,7 @@ class GivenTools:
         return made
 
     def _check(self, tool: FunctionTool) -> None:
-        """Refuse before anything is registered."""
+        """Refuse conflicts before anything is registered."""
         known = self._given.get(tool.name)
         if known is None:
             if self._registry.has(tool.name):

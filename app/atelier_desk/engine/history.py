@@ -1,4 +1,4 @@
-"""Reading journals back: events in the order of their commits, replaying a workflow, forking it."""
+"""Read journals: events in commit order, replaying a workflow, forking it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_
 
 
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
-    """All events of a workflow in the order in which they were committed."""
+    """Yield all events of a workflow in commit order."""
     ordered = _CommitOrder()
     after = 0
     seen: set[str] = set()
@@ -35,7 +35,8 @@ async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterato
                 yield each
         if len(page) < PAGE or not fresh:
             break
-        # Events that make no stream event share the number of the next one that does: read that number again, skip what was seen.
+        # Events without stream events share the number of the next one: read that number again, skipping events already
+        # seen.
         after = page[-1].stream_from - 1
         seen = {event.id for event in page}
     for each in ordered.rest():
@@ -43,7 +44,7 @@ async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterato
 
 
 async def readable_events(repos: Repositories, workflow_id: str, damage: Sequence[Damage]) -> AsyncIterator[RunEvent]:
-    """The same of a workflow with damaged rows: of each run the events before its first damaged one."""
+    """Like ``workflow_events`` with damaged rows: for each run the events before its first damaged one."""
     if not any(each.table == "run_event" for each in damage):
         async for event in workflow_events(repos, workflow_id):
             yield event
@@ -61,11 +62,11 @@ async def readable_events(repos: Repositories, workflow_id: str, damage: Sequenc
 
 
 class _CommitOrder:
-    """Brings events of several runs into the order of their commits.
+    """Sorts events of several runs into commit order.
 
-    The database sorts by ``stream_from`` and then by the number in the run, which says nothing between runs: of the events that share a
-    ``stream_from``, those of one commit are put together, in the order they were written in. Only the last commit of such a block can go on
-    in the next one.
+    The database sorts by ``stream_from`` and then by the number in the run, which is meaningless between runs: among
+    events with the same ``stream_from``, those of one commit are grouped in writing order. Only the last commit of such
+    a block can continue in the next one.
     """
 
     def __init__(self) -> None:
@@ -74,7 +75,7 @@ class _CommitOrder:
         self._open = ""
 
     def take(self, event: RunEvent) -> list[RunEvent]:
-        """One more event in the database's order; gives those whose place is certain now."""
+        """Add an event in the database's order; return those whose position is now certain."""
         out: list[RunEvent] = []
         if self._block and self._block[0].stream_from != event.stream_from:
             out = self._ordered({each.commit for each in self._block})
@@ -82,11 +83,11 @@ class _CommitOrder:
         return out
 
     def rest(self) -> list[RunEvent]:
-        """What is left, in order."""
+        """Return the remaining events, in order."""
         return self._ordered({each.commit for each in self._block}) + self._ordered(set())
 
     def _ordered(self, following: set[str]) -> list[RunEvent]:
-        """The block before the present one, which takes its place; ``following`` are the present one's commits."""
+        """Return the previous block, replaced by the present one; ``following`` are the present one's commits."""
         block, self._before, self._block = self._before, self._block, []
         waiting: dict[str, list[RunEvent]] = {}
         for event in sorted(block, key=lambda event: (event.commit != self._open, event.commit in following, event.seq)):
@@ -100,7 +101,7 @@ class _CommitOrder:
 
 
 def _next_commit(waiting: dict[str, list[RunEvent]]) -> str:
-    """The first commit of which no other one holds an earlier event of the same run."""
+    """Return the first commit without an earlier event of the same run in another commit."""
     first: dict[str, int] = {}
     for event in (event for events in waiting.values() for event in events):
         first[event.run_id] = min(event.seq, first.get(event.run_id, event.seq))
@@ -115,13 +116,14 @@ def _next_commit(waiting: dict[str, list[RunEvent]]) -> str:
 
 
 async def replay(repos: Repositories, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
-    """The durable stream of a workflow again, made from its journal alone: no model, no tool, no change.
+    """Replay the durable stream of a workflow from its journal only: no model, no tool, no change.
 
     With ``run_id`` only that run's; the workflow's totals in it then count from its start.
 
     Raises:
-        StorageError: ``damaged_row``, after all that can be read: rows of the workflow, or of the run, are missing or not as they were
-            written. What was given is as it happened; of a damaged run it ends before its first damaged event, and sums are without it.
+        StorageError: ``damaged_row``, after everything readable: rows of the workflow, or of the run, are missing or
+            damaged. The yielded events are correct; a damaged run ends before its first damaged event, and totals
+            exclude it.
     """
     await repos.workflows.get(workflow_id)
     damage = [each for each in await damaged_in(repos.store, workflow_id) if run_id in (None, each.run)]
@@ -148,20 +150,19 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
 
 
 async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int) -> Workflow:
-    """A new workflow that holds everything up to stream event ``at``; the original stays as it is.
+    """Create a workflow with everything up to stream event ``at``; the original is unchanged.
 
-    What was committed together with event ``at`` is copied too: a sub-agent never begins or ends for its parent alone. Every run that was
-    cut in its middle, sub-agents too, is paused and goes on when its owner resumes the root run. What the events say is made again, with
-    identities of its own, so that nothing done in the fork touches the original: runs, messages, tool calls, tasks, sub-agents that are
-    planned, and questions and approval requests, of which one that waited at that point waits in the fork too. Where a text names one of
-    them (a tool's result, a call's arguments), it names the copy. Memories and reports are not part of the journal and are not copied: they
-    show what is known now, not what was known at ``at``; the results of the calls that read or wrote them are in the conversation.
-    Times of events are those of the original.
+    Everything committed together with event ``at`` is copied too, so that a sub-agent never begins or ends for its
+    parent only. Runs cut in the middle, including sub-agents, are paused and continue when the user resumes the root
+    run. All ids are replaced, so that the fork cannot affect the original: runs, messages, tool calls, tasks, planned
+    sub-agents, questions and approval requests (those pending at that point are pending in the fork too). Texts that
+    mention such an id (a tool's result, a call's arguments) mention the copy's. Memories and reports are not part of
+    the journal and not copied: they show what is known now, not at ``at``; results of calls that read or wrote them are
+    in the conversation. Event times are those of the original.
 
     Raises:
         NotFoundError: the workflow has no event with that number.
-        StorageError: ``damaged_row``: an event of it is missing or not as it was written. A message that is damaged is made again of its
-            event.
+        StorageError: ``damaged_row``: an event is missing or damaged. A damaged message is restored from its event.
     """
     source = await repos.workflows.get(workflow_id)
     if not 1 <= at <= source.stream_seq:
@@ -201,11 +202,11 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
                 await copier.take(event)
         await copier.flush()
         await copier.pause()
-        # A person may have looked at another branch meanwhile, which no event tells, and changed tasks of it.
+        # Without an event, a person may have switched to another branch meanwhile, and changed its tasks.
         copied = await repos.workflows.update(target.id, updated_at=now)
         await journal.show_branch(target.id, copied.head_run_id)
     except BaseException:
-        # Half a copy is of no use to anybody.
+        # An incomplete copy is useless.
         journal.forget(target.id)
         await repos.workflows.purge(target.id)
         raise

@@ -1,4 +1,4 @@
-"""What the window does in the background, for people who use the command line alone: once a day, after a command, briefly."""
+"""Daily background work of the window for users of the command line: once a day, after a command, briefly."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 EVERY = timedelta(days=1)
 BRIEF_S = 2.0
-"""Longest time that cleaning takes after a command, which is enough to read some ten thousand records; what is left is for another day,
-or for ``atelier files clean``."""
+"""Maximum seconds of cleaning after a command, enough for about ten thousand records.
+
+The rest is left for another day, or ``atelier files clean``.
+"""
 PURGED_AT_ONCE = 10
-"""Workflows of the bin that go after one command."""
+"""Maximum workflows purged from the bin after one command."""
 
 
 async def once_a_day(atelier: Atelier, *, started: bool, most_s: float = BRIEF_S) -> None:
-    """Clean checkpoints, and empty the bins of what is past its time, unless that was done today. A failure is logged alone.
+    """Clean checkpoints and empty expired bin entries, unless done today. Failures are only logged.
 
     Args:
         started: the engine was started: purging needs it, cleaning does not.
@@ -50,11 +52,11 @@ async def _clean(atelier: Atelier, most_s: float) -> None:
         if not done.finished:
             log.info("checkpoints were cleaned in part: atelier files clean does the rest")
     finally:
-        # Also when the wait was cancelled: the thread ends with the file it is at.
+        # Also when cancelled: the thread ends after its present file.
         timer.cancel()
         stop.set()
 
 
 def _is_due(last: datetime | None, now: datetime) -> bool:
-    """A last time that lies ahead is of a clock that was wrong."""
+    """Whether it is due; a last time in the future comes from a wrong clock."""
     return last is None or not timedelta(0) <= now - last < EVERY

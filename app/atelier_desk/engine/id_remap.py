@@ -1,5 +1,6 @@
-"""Identities inside values: which an event brings into the world, and replacing them wherever they stand, also in texts that name one; and
-the files that an event names."""
+"""Ids inside values: which an event introduces, replacing them everywhere including in texts, and the files an event
+names.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.result_parts import ArtefactPart
 
 _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
-"""What may be an identity in a text; shorter words never are."""
+"""Candidate for an id in a text; shorter words never are."""
 
 
 def renamed(value: Any, ids: Mapping[str, str]) -> Any:
-    """A JSON value with every identity that ``ids`` knows replaced by its new one; keys of objects stay."""
+    """Replace every known id in a JSON value by its new one; object keys stay."""
     if isinstance(value, str):
         return _WORD.sub(lambda match: ids.get(match[0], match[0]), value)
     if isinstance(value, list):
@@ -37,8 +38,10 @@ def renamed(value: Any, ids: Mapping[str, str]) -> Any:
 
 
 def made_by(body: EventBody) -> tuple[str, tuple[str, ...]]:
-    """The identities that come into the world with an event, and the table of the rows that have them; those of runs come with their first
-    event or their plan."""
+    """Return the ids introduced by an event, and the table of their rows.
+
+    Run ids come with their first event or their plan.
+    """
     if isinstance(body, UserMessage | ModelReplied | ReplyCutOff | OutputShown):
         return "message", (body.message_id,)
     if isinstance(body, TaskChanged):
@@ -53,7 +56,7 @@ def made_by(body: EventBody) -> tuple[str, tuple[str, ...]]:
 
 
 def files_of(body: EventBody) -> tuple[ArtefactPart, ...]:
-    """The files of the workflow that an event names: what a call made, what went with a message."""
+    """Return the workflow's files named by an event: created by a call, or attached to a message."""
     if isinstance(body, ToolCallFinished):
         return tuple(part for part in body.parts if isinstance(part, ArtefactPart))
     if isinstance(body, UserMessage):

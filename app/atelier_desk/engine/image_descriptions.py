@@ -1,4 +1,4 @@
-"""Pictures put into words by the model that the settings name."""
+"""Describe images with the configured vision model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ImageDescriber:
     def __init__(
         self, provider: Callable[[str], Awaitable[Provider]], facts: Callable[[str, str], Awaitable[ModelInfo]], clock: Clock
     ) -> None:
-        """``provider`` gives a model server by its name, ``facts`` what is known of its model: the prices."""
+        """``provider`` returns a model server by name, ``facts`` its model information, for prices."""
         self._provider = provider
         self._facts = facts
         self._clock = clock
@@ -53,11 +53,12 @@ class ImageDescriber:
         )
 
     async def describe(self, data: bytes, media_type: str, prompt: str, spending: Spending | None = None) -> str:
-        """What the model says of a picture. What it used is the run's whose call it is (``spending``).
+        """Return the model's description of an image. Its usage belongs to the calling run (``spending``).
 
         Raises:
-            ToolError: none was chosen, the picture is damaged or too large, or a cap of the run has no room for it.
-            ProviderError: it cannot be reached, refuses, does not see, or says nothing.
+            ToolError: no model is configured, the image is damaged or too large, or a limit of the run has no room for
+                it.
+            ProviderError: the model is unreachable, refuses, has no vision, or says nothing.
         """
         if lacking := self.lacks():
             raise ToolError("{text}", code="not_configured", text=lacking)
@@ -74,7 +75,7 @@ class ImageDescriber:
             text = (await self._asked(server, request))[0]
         else:
             info = await self._facts(name, model)
-            # One at a time in a run: two at once would both find the same room.
+            # One at a time per run: two concurrent ones would both find the same room.
             async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
                 prompt_tokens = estimate_request(request)
                 room = await spending.room(prompt_tokens, MAX_TOKENS, (dearest_input(info), info.price_output or 0.0))
@@ -88,7 +89,7 @@ class ImageDescriber:
         return text
 
     async def _asked(self, server: Provider, request: ChatRequest) -> tuple[str, ChatReply]:
-        """What the model said, and its reply as it came; what goes on for ever is cut off."""
+        """Return the model's text and its reply; endless replies are cut off."""
         parts: list[str] = []
         reply, length = ChatReply(), Length(request.max_tokens or MAX_TOKENS)
         async with aclosing(watched(server.stream(request), self._clock, SILENCE_S)) as deltas:

@@ -1,4 +1,4 @@
-"""What the first bytes of a picture say of it. Nothing is decoded: a picture of 50 000 × 50 000 pixels may be a file of a few bytes."""
+"""Read the header of an image without decoding: an image of 50 000 × 50 000 pixels may be a file of a few bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.support.i18n import N_
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """``width`` and ``height`` in pixels; ``whole`` is false for a file whose end is missing."""
+    """``width`` and ``height`` in pixels; ``whole`` is False if the end of the file is missing."""
 
     media_type: str
     width: int
@@ -20,10 +20,10 @@ class Picture:
 
 
 def picture_of(name: str, data: bytes) -> Picture | None:
-    """A picture (PNG, JPEG, GIF, WebP, BMP, TIFF, ICO) by its head, None for any other file.
+    """Recognise an image (PNG, JPEG, GIF, WebP, BMP, TIFF, ICO) by its header, None for any other file.
 
     Raises:
-        UsageError: it begins as one and has no size.
+        UsageError: it begins as an image but has no size.
     """
     kind = kind_of(data)
     if not kind:
@@ -38,7 +38,7 @@ def _whole(kind: str, data: bytes) -> bool:
     match kind:
         case "image/png":
             return b"IEND" in data[-64:]
-        case "image/jpeg":  # cameras put previews and numbers behind the end mark
+        case "image/jpeg":  # cameras append previews and data after the end mark
             return b"\xff\xd9" in data[-max(64, len(data) // 2) :]
         case "image/gif":
             return b"\x3b" in data[-16:]

@@ -1,10 +1,9 @@
-"""Data that another installation made, or somebody changed: what it grants stays off until a person confirms each.
+"""Data from another installation, or changed by somebody: what it grants stays disabled until a person confirms each item.
 
-Rules that allow something wait (``PermissionRule.held``); own tools are to be reviewed as new ones are, MCP servers
-are switched off, folders are not trusted. Addresses that are not those of well-known services and folders of
-workflows wait in ``Settings.held``, and texts count as read from outside. Rules that ask or deny hold: they grant
-nothing. Nobody works unasked because a file says so, no program is started that it names, and work that it would go on
-with is ended.
+Allow rules wait (``PermissionRule.held``), own tools must be reviewed like new ones, MCP servers are disabled, folders
+are not trusted. Addresses other than well-known services and folders of workflows wait in ``Settings.held``, and texts
+count as outside content. Rules that ask or deny apply, because they grant nothing. No agent works unasked because of a
+file, no program named in it is started, and its unfinished work is ended.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 async def switch_off(repos: Repositories, root: Path, store: Store) -> None:
-    """Switch off what restored data grants, once, before anything of it is used; where that fails its store is closed."""
+    """Disable what restored data grants, once, before it is used; if that fails, the store is closed."""
     try:
         if await in_storage_thread(origin.marked, root) == origin.GRANTS:
             await hold(repos)
@@ -48,32 +47,31 @@ async def switch_off(repos: Repositories, root: Path, store: Store) -> None:
 
 
 async def end_runs(repos: Repositories, runs: RunManager, root: Path) -> None:
-    """End the work that such data would go on with: what was allowed where it comes from was allowed by nobody here."""
+    """End unfinished work in such data: nothing in it was approved here."""
     if await in_storage_thread(origin.marked, root):
         await end_all(repos, runs)
         await in_storage_thread(origin.unmark, root)
 
 
 async def end_all(repos: Repositories, runs: RunManager) -> None:
-    """End every run that is not over."""
+    """End every unfinished run."""
     for row in await repos.runs.alive():
         if row.parent_run_id is None:
             await _ended(runs, row.id)
     for row in await repos.runs.alive():
-        await _ended(runs, row.id)  # below one that is over, or is not there
+        await _ended(runs, row.id)  # below a run that has ended or is missing
 
 
 async def _ended(runs: RunManager, run_id: str) -> None:
     try:
         await runs.cancel(run_id)
     except (AtelierError, ValueError):
-        # A journal that cannot be folded cannot be gone on with either.
+        # An unreadable journal cannot be resumed either.
         log.exception("run %s of data from elsewhere cannot be read", run_id)
 
 
 async def hold(repos: Repositories) -> None:
-    """Switch off what the data in these repositories grants. Doing it again changes nothing that was not confirmed
-    since."""
+    """Disable what the data in these repositories grants. Repeating it does not affect later confirmations."""
     allowing = [rule for rule in await repos.rules.list() if rule.action is Action.ALLOW and not rule.held]
     if allowing:
         await repos.rules.save(*(rule.model_copy(update={"held": True}) for rule in allowing))
@@ -86,7 +84,7 @@ async def hold(repos: Repositories) -> None:
         if asking is not agent.config.approval:
             await repos.agents.save(agent.model_copy(update={"config": agent.config.model_copy(update={"approval": asking})}))
     for project in await repos.projects.list():
-        # Of its folder nothing is read before a person says so, and no secret in it because somebody else did.
+        # Its folder is not read before a person agrees, and its approved secrets are not approved here.
         await repos.projects.save(project.model_copy(update={"watched": False, "pending": False, "readable": ()}))
     settings = await repos.settings.load()
     held = [*settings.held, *[grant async for grant in _grants(repos, settings)]]
@@ -98,14 +96,14 @@ async def hold(repos: Repositories) -> None:
         "memories_ask": True,
         "held": tuple({grant.id: grant for grant in held}.values()),
     }
-    # Before the folders are taken from their workflows: a kill between the two must not lose which they were.
+    # Before the folders are removed from their workflows: a kill in between must not lose them.
     await repos.settings.save(settings.model_copy(update=changed))
     await _hold_workflows(repos)
     await mark_contents(repos.store, _contents(settings))
 
 
 async def _grants(repos: Repositories, settings: Settings) -> AsyncIterator[HeldGrant]:
-    """What a person has to confirm in a list of its own."""
+    """Yield what a person has to confirm in a separate list."""
     for config in await repos.providers.list():
         if about := imported_grants.of_provider(config):
             yield HeldGrant(kind=HeldKind.PROVIDER, name=config.name, about=about)
@@ -126,7 +124,7 @@ async def _grants(repos: Repositories, settings: Settings) -> AsyncIterator[Held
 
 
 def _contents(settings: Settings) -> tuple[str, ...]:
-    """How the texts are marked as read from outside."""
+    """Return how the texts are marked as outside content."""
     before = next((each.about for each in settings.held if each.kind is HeldKind.CONTENTS), ())
     return tuple(dict.fromkeys((*before, _("a backup from elsewhere"))))
 
@@ -143,7 +141,7 @@ async def _hold_workflows(repos: Repositories) -> None:
 
 
 def _asking(said: ApprovalSettings) -> ApprovalSettings:
-    """Settings that ask at least as often as those of a new installation."""
+    """Return settings that ask at least as often as those of a new installation."""
     usual = ApprovalSettings()
     flags = ApprovalFlags(**{name: getattr(said.flags, name) or getattr(usual.flags, name) for name in ApprovalFlags.model_fields})
     return said.model_copy(

@@ -1,4 +1,4 @@
-"""Which addresses, variables and files of a configuration a person has to confirm when it came with data from elsewhere."""
+"""Addresses, variables and files of a configuration that need confirmation in foreign data."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ HARMLESS_EMBEDDERS = frozenset({"builtin", "none"})
 
 
 def of_provider(config: ProviderConfig) -> tuple[str, ...]:
-    """What is confirmed of a provider: its address, and what is sent there or trusted beside the key that is kept for it. Empty
-    for a service of the list (``llm.presets``) as it is offered there, and for the built-in one."""
+    """Return what needs confirmation for a provider: its address, and what is sent there or trusted besides its stored
+    key.
+
+    Empty for an unmodified listed service (``llm.presets``), and for the built-in one.
+    """
     from atelier_desk.llm.presets import at_usual_place
     from atelier_desk.llm.registry import find
 
@@ -33,7 +36,7 @@ def of_provider(config: ProviderConfig) -> tuple[str, ...]:
 
 
 def of_settings(settings: Settings) -> dict[HeldKind, tuple[str, ...]]:
-    """The same of the services that settings name, also of those that are off; of some that have nothing to confirm it is empty."""
+    """Return what needs confirmation for each service named in settings, even if disabled; possibly empty."""
     from atelier_desk.llm.presets import at_usual_place
 
     web, media, embedder = settings.web, settings.media, settings.embedder
@@ -47,26 +50,26 @@ def of_settings(settings: Settings) -> dict[HeldKind, tuple[str, ...]]:
 
 
 def still_held(new: Settings) -> tuple[HeldGrant, ...]:
-    """What waits after a person changed settings: a part of which nothing stands any more that was to be confirmed does not."""
+    """Return what still waits after a person changed settings: items whose values are all gone do not."""
     now = of_settings(new)
     return tuple(each for each in new.held if each.kind not in now or waits(each, now[each.kind]))
 
 
 def waits(grant: HeldGrant, now: tuple[str, ...]) -> bool:
-    """Whether something of what is to be confirmed stands there still."""
+    """Whether something to be confirmed is still present."""
     return bool(set(grant.about) & set(now))
 
 
 def not_confirmed(name: str, grant: HeldGrant) -> ProviderError:
-    """Why nothing is sent to a service."""
+    """Return the error why nothing is sent to a service."""
     return ProviderError(NOT_CONFIRMED, code="held", provider=name, about=", ".join(grant.about), id=grant.id)
 
 
 def check_confirmed(tried: Settings, kind: HeldKind, name: str) -> None:
-    """For trying a service by settings that are not stored.
+    """Check a service with unsaved settings before a test.
 
     Raises:
-        ProviderError: something in them waits to be confirmed (code ``held``).
+        ProviderError: something in them waits for confirmation (code ``held``).
     """
     for grant in tried.held:
         if grant.kind is kind and waits(grant, of_settings(tried)[kind]):

@@ -1,4 +1,4 @@
-"""The conversation a run inherits: folded from the journals of the runs before it, once, and kept for the newest runs."""
+"""The conversation that a run inherits: built once from the journals of preceding runs, and cached for the newest."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ log = logging.getLogger(__name__)
 
 CACHED_RUNS = 16
 RUNS_AT_ONCE = 100
-"""Turns whose events are read by one query."""
+"""Turns read by one query."""
 
 
 class Conversations:
-    """What runs inherit."""
+    """Inherited conversations of runs."""
 
     def __init__(self, repos: Repositories) -> None:
         self._repos = repos
@@ -36,12 +36,15 @@ class Conversations:
         self._writing: asyncio.Task[None] | None = None
 
     async def before(self, previous_run_id: str | None, *, whole: bool = False) -> InheritedState:
-        """What a run that follows ``previous_run_id`` begins with; ``whole``: with all that its summaries stand for."""
+        """Return the initial state of a run that follows ``previous_run_id``.
+
+        ``whole``: with everything its summaries replace.
+        """
         before = await self._before(previous_run_id, whole) if previous_run_id is not None else InheritedState()
         return replace(before, history=renumbered(before.history))
 
     async def _before(self, previous_run_id: str, whole: bool) -> InheritedState:
-        """The same, not numbered yet: with long conversations that takes as long as folding a turn, and few turns need it."""
+        """Like ``before`` without renumbering, which takes as long as a turn in long conversations and is rarely needed."""
         if (known := self._known(previous_run_id, whole)) is not None:
             return known
         row = await self._repos.runs.get(previous_run_id)
@@ -53,7 +56,7 @@ class Conversations:
         left = turns[done:]
         for start in range(0, len(left), RUNS_AT_ONCE):
             few = [turn for turn in left[start : start + RUNS_AT_ONCE] if not turn.unread]
-            # Of thousands of turns a query each would take seconds.
+            # One query per turn would take seconds for thousands of turns.
             events = await self._repos.journal.journals([turn.id for turn in few])
             for turn in few:
                 if not whole and needs_whole(events[turn.id], before.history):
@@ -69,7 +72,7 @@ class Conversations:
         return before
 
     def finished(self, state: RunState) -> None:
-        """Remember the conversation of a run that is over, so that the next turn folds nothing."""
+        """Cache the conversation of an ended run, so that the next turn need not be rebuilt."""
         unknown = InheritedState(folded=None)
         earlier = InheritedState() if state.previous_run_id is None else self._cache.get(state.previous_run_id, unknown)
         self._keep(state.run_id, _following(earlier, state))
@@ -79,7 +82,7 @@ class Conversations:
         self._cache.clear()
 
     async def close(self) -> None:
-        """Wait until a snapshot that is being written is there."""
+        """Wait until a snapshot being written is complete."""
         if self._writing is not None:
             await asyncio.wait({self._writing})
 
@@ -88,7 +91,7 @@ class Conversations:
         return found if found is not None and (not whole or complete(found.history)) else None
 
     async def _nearest(self, workflow_id: str, turns: Sequence[Turn], whole: bool) -> tuple[int, InheritedState]:
-        """The newest of some turns of which it is known what follows them: how many turns they are, and that."""
+        """Return the newest of some turns whose successor state is known: number of turns covered, and the state."""
         for count in range(len(turns), 0, -1):
             if (known := self._known(turns[count - 1].id, whole)) is not None:
                 return count, known
@@ -107,7 +110,7 @@ class Conversations:
             self._cache.popitem(last=False)
 
     def _write_if_due(self, workflow_id: str, run_id: str) -> None:
-        """Begin to write a snapshot; nobody waits for it, and one that fails is tried again some turns later."""
+        """Start writing a snapshot in the background; a failed one is retried some turns later."""
         before = self._cache.get(run_id)
         if before is None or not before.due or (self._writing is not None and not self._writing.done()):
             return
@@ -123,29 +126,29 @@ class Conversations:
             await self._repos.snapshots.write(workflow_id, run_id, data)
             await self._repos.runs.get(run_id)
         except NotFoundError:
-            await self._repos.snapshots.remove(workflow_id)  # it was deleted meanwhile, and so must this be
+            await self._repos.snapshots.remove(workflow_id)  # the workflow was deleted meanwhile, so its snapshots must be too
         except StorageError as error:
             log.info("no snapshot of workflow %s: %s", workflow_id, error)
 
 
 def _following(earlier: InheritedState, state: RunState) -> InheritedState:
-    """What follows a run, of which ``earlier`` is what it began with."""
+    """Return the state after a run that began with ``earlier``."""
     return InheritedState(
         inherited(state), state.tainted, snapshots.folded(earlier.folded, state.run_id, state.last_seq), earlier.since + 1
     )
 
 
 def needs_whole(events: Sequence[RunEvent], history: Sequence[ContextEntry]) -> bool:
-    """Whether events of a run bring back what summaries before it stand for, while ``history`` lacks that."""
+    """Whether events of a run restore what earlier summaries replace, while ``history`` lacks that."""
     return any(isinstance(event.body, CompactionUndone) for event in events) and not complete(history)
 
 
 async def load(repos: Repositories, conversations: Conversations, run_id: str) -> RunHandle:
-    """A run from its journal.
+    """Load a run from its journal.
 
     Raises:
         NotFoundError: no such run.
-        StorageError: ``damaged_row``: an event of it, or of a turn before it, is missing or not as it was written.
+        StorageError: ``damaged_row``: an event of it, or of a preceding turn, is missing or damaged.
     """
     row = await repos.runs.get(run_id)
     events = await run_events(repos, run_id)

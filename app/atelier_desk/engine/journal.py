@@ -1,4 +1,7 @@
-"""The journal: the only way a run changes. An event is committed, with every row it implies, before anything follows from it."""
+"""The journal: the only way to change a run.
+
+An event is committed, with all its rows, before anything follows from it.
+"""
 
 from __future__ import annotations
 
@@ -54,21 +57,21 @@ if TYPE_CHECKING:
 
 FaultPoint = Callable[[str], None]
 Decide = Callable[[RunState], Sequence[EventBody] | None]
-"""What to append, judged from the run's state at the moment of writing; None or nothing: leave it."""
+"""What to append, decided from the run's state at the time of writing; None or empty: nothing."""
 Follow = Callable[[RunState], Sequence[EventBody]]
-"""What follows from a run's state with nothing to be done for it first: it is committed together with what led to the state."""
+"""What follows from a run's state without further action: committed together with the events that led to it."""
 MOST_FOLLOWING = 8
-"""How often a commit asks what follows from it: a run that, by a mistake, always has something more must not hold the lock for ever."""
+"""Maximum repetitions per commit: a faulty run that always adds something must not hold the lock forever."""
 PAGE = 1000
 """Events read at once."""
 
 
 def no_fault(point: str) -> None:
-    """Nothing happens at a fault point outside the chaos tests."""
+    """Fault hook that does nothing, outside the chaos tests."""
 
 
 def nothing_follows(state: RunState) -> Sequence[EventBody]:
-    """Whoever drives no run leaves it to its driver to say what follows."""
+    """Return nothing: without a driver, its driver later decides what follows."""
     return ()
 
 
@@ -77,10 +80,10 @@ class RunHandle:
     """A run in memory.
 
     Attributes:
-        history: the conversation before it, needed to fold its first event.
+        history: the preceding conversation, needed for its first event.
         state: None until its start is committed.
         stale: a commit failed, so the journal is read again before the next one.
-        prepared: by id, what was prepared of the calls of its newest reply.
+        prepared: by id, prepared calls of its newest reply.
     """
 
     run_id: str
@@ -93,13 +96,13 @@ class RunHandle:
 
     @property
     def current(self) -> RunState:
-        """The state of a run that has started."""
+        """The state of a started run."""
         assert self.state is not None, "the run has not started"
         return self.state
 
 
 async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
-    """All events of a run, in order."""
+    """Return all events of a run, in order."""
     events: list[RunEvent] = []
     while True:
         page = await repos.journal.events(run_id, after=events[-1].seq if events else 0, limit=PAGE)
@@ -109,7 +112,7 @@ async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
 
 
 async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
-    """Wait until ``work`` is done, however often the wait is cancelled meanwhile; returns whether it was. Raises what ``work`` raises."""
+    """Wait until ``work`` is done even if the wait is cancelled; return whether it was. Raises what ``work`` raises."""
     task = asyncio.ensure_future(work)
     cancelled = False
     while not task.done():
@@ -123,8 +126,10 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """What one run is to get in a commit of several: its events and what follows from them, and whether its partial reply is no longer
-    needed. ``time`` is when they happened, None for now."""
+    """Part of one run in a commit of several: its events and what follows, and whether its partial reply is obsolete.
+
+    ``time`` is when they happened, None for now.
+    """
 
     handle: RunHandle
     bodies: Sequence[EventBody]
@@ -134,18 +139,22 @@ class Part:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
-    wait is not work, and neither is a title or what is to be remembered."""
+    """Whether an event is allowed after the end of a run.
+
+    A failed run can be resumed while its sub-agents continue; changes by a person to the context or to queued messages
+    are not work, nor are titles and memory extraction.
+    """
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
         return True
     return isinstance(body, EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged)
 
 
 class Journal:
-    """Appends events: numbers them, folds them, projects them, commits everything in one transaction and then publishes.
+    """Appends events: numbers, folds and projects them, commits everything in one transaction, then publishes.
 
-    A cancelled append has either not begun or is finished: the state in memory is always the state on the disk. ``fault`` is called with
-    ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write, for each type in it; the chaos tests kill the process in it.
+    A cancelled append has either not begun or is complete: the state in memory always equals the state on disk.
+    ``fault`` is called with ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write, for each type in it;
+    the chaos tests kill the process there.
     """
 
     def __init__(self, repos: Repositories, bus: EventBus, clock: Clock, fault: FaultPoint = no_fault) -> None:
@@ -164,37 +173,37 @@ class Journal:
         follow: Follow = nothing_follows,
         rename: Rename | None = None,
     ) -> RunState:
-        """Commit events of a run and publish what they mean; returns the state after them. ``frames``, and what ``rename`` says
-        of the workflow's name (``Commit.rename``), are kept in the same transaction.
+        """Commit events of a run and publish them; return the state after them.
 
-        So is what ``follow`` says of the state after the events, and after what it said before, until it says nothing. It is asked when
-        nothing else can come between. A copy of the workflow can still be cut before what follows.
+        ``frames`` and ``rename`` (``Commit.rename``) are stored in the same transaction, as is what ``follow`` returns
+        for the state after the events, repeatedly until it returns nothing; nothing else can happen in between. A copy
+        of the workflow can still be cut before these.
 
         Raises:
-            StorageError: nothing was committed and the state is as before.
-            ConflictError: the run is over.
-            Exception: whatever ``follow`` raises; nothing was committed.
+            StorageError: nothing was committed and the state is unchanged.
+            ConflictError: the run has ended.
+            Exception: raised by ``follow``; nothing was committed.
         """
         await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, bodies, clear_partial, follow)], frames, rename)
         return handle.current
 
     async def append_if(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False, follow: Follow = nothing_follows) -> bool:
-        """Commit what ``decide`` says of the state as it is when nothing else can come between; returns whether it said anything.
+        """Commit what ``decide`` returns for the state at the time of writing; return whether it returned anything.
 
         Raises:
-            StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
+            StorageError, ConflictError: as ``append``; also what ``decide`` raises.
         """
         return await self._write(handle.workflow_id, (handle,), lambda: [Part(handle, decide(handle.current) or (), clear_partial, follow)])
 
     async def append_together(self, handles: Sequence[RunHandle], decide: Callable[[], Sequence[Part]], *, live: bool = True) -> bool:
-        """Commit events of several runs of one workflow in one transaction, in the order ``decide`` gives them.
+        """Commit events of several runs of one workflow in one transaction, in the order of ``decide``.
 
-        ``decide`` is asked when nothing else can come between, so it may read the states of ``handles``; a run that begins with this commit
-        has none yet. Returns whether there was anything to commit. ``live`` is false for what happened elsewhere, long ago: nobody who
-        watches the workflow is told of it event by event.
+        ``decide`` is called at the time of writing, so it may read the states of ``handles``; a run that begins with
+        this commit has none yet. Returns whether there was anything to commit. ``live`` is False for past events from
+        elsewhere: subscribers are not notified of each.
 
         Raises:
-            StorageError, ConflictError: as ``append`` does; and whatever ``decide`` raises.
+            StorageError, ConflictError: as ``append``; also what ``decide`` raises.
         """
         return await self._write(handles[0].workflow_id, handles, decide, live=live)
 
@@ -238,22 +247,22 @@ class Journal:
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
             if not live:
                 batch.streams.clear()
-                head.totals = replace(head.totals, teams={})  # those that are needed again are read
+                head.totals = replace(head.totals, teams={})  # totals needed again are read again
             self._announce(workflow_id, batch)
         if cancelled:
             raise asyncio.CancelledError
         return True
 
     def task_version(self, workflow_id: str) -> int:
-        """Another number after each commit that changes tasks: who read them can tell whether they are still as they were."""
+        """Return a number that changes with each commit that changes tasks, so that readers can detect changes."""
         return self._head(workflow_id).task_version
 
     async def change_tasks(
         self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]], time: datetime | None = None
     ) -> Sequence[TaskChanged]:
-        """Commit, in one transaction, what a person changes of the tasks, and give it; such events belong to the workflow and to no run.
+        """Commit a person's changes of tasks in one transaction, and return them; these events belong to no run.
 
-        ``decide`` is asked with the tasks as they are when nothing else can come between. Raises what it raises. ``time`` as in ``Part``.
+        ``decide`` is called with the tasks at the time of writing, and may raise. ``time`` as in ``Part``.
         """
         head = self._head(workflow_id)
         async with head.lock:
@@ -279,7 +288,7 @@ class Journal:
         return bodies
 
     async def write_rows(self, workflow_id: str, rows: Callable[[], Coroutine[Any, Any, Commit]]) -> Commit:
-        """Write rows that no event leads to, of runs whose events cannot be read; ``rows`` is asked when nothing else can come between.
+        """Write rows without events, for runs whose events cannot be read; ``rows`` is called at the time of writing.
 
         Raises:
             StorageError: nothing was written.
@@ -293,7 +302,7 @@ class Journal:
         return commit
 
     async def show_branch(self, workflow_id: str, head_run_id: str | None, deleted_runs: dict[str, datetime | None] | None = None) -> None:
-        """Show the branch that ends with a turn, with the tasks it has, in one transaction; ``deleted_runs`` as in ``Commit``.
+        """Display the branch that ends with a turn, with its tasks, in one transaction; ``deleted_runs`` as in ``Commit``.
 
         Raises:
             NotFoundError: no such workflow.
@@ -318,7 +327,10 @@ class Journal:
             raise asyncio.CancelledError
 
     async def purge_branches(self, workflow_id: str, oldest: datetime) -> None:
-        """Delete for good the branches of a workflow that were deleted at ``oldest`` or earlier. What they used stays in its sums."""
+        """Permanently delete the branches of a workflow deleted at or before ``oldest``.
+
+        Their usage stays in its totals.
+        """
         head = self._head(workflow_id)
         async with head.lock:
             runs = await self._repos.runs.list(workflow_id)
@@ -329,7 +341,7 @@ class Journal:
             await self._repos.snapshots.remove(workflow_id)
 
     async def _leave_branch(self, head: BatchHead, parts: Sequence[Part], batch: Batch) -> None:
-        """When a turn begins that does not follow the one in view, the tasks become those of its branch. The last of several counts."""
+        """Switch tasks if a turn begins that does not follow the displayed one. The last of several counts."""
         for part in reversed(parts):
             first = part.bodies[0]
             if isinstance(first, RunStarted) and first.parent_run_id is None:
@@ -338,7 +350,7 @@ class Journal:
                 return
 
     async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
-        """Add to a batch what makes the table hold the tasks of the branch that ends with a turn."""
+        """Add the tasks of the branch that ends with a turn to a batch."""
         head = self._head(workflow_id)
         if head.without_tasks:
             return
@@ -355,7 +367,10 @@ class Journal:
         batch.other_tasks = True
 
     async def _commit(self, head: BatchHead, batch: Batch, commit: Commit) -> bool:
-        """Write a batch, however often the wait for it is cancelled, and note where the workflow stands; returns whether it was."""
+        """Write a batch even if the wait is cancelled, and update the workflow's state.
+
+        Return whether it was cancelled.
+        """
         self._reach("before_commit", batch)
         try:
             cancelled = await to_the_end(self._repos.journal.commit(commit))
@@ -373,7 +388,7 @@ class Journal:
         return cancelled
 
     async def refresh(self, handle: RunHandle) -> None:
-        """Read the run again when a commit of it failed; else nothing."""
+        """Read the run again if a commit of it failed."""
         if handle.stale:
             async with self._head(handle.workflow_id).lock:
                 await self._refresh(handle)
@@ -386,13 +401,13 @@ class Journal:
             handle.stale = False
 
     def learn(self, row: Workflow) -> None:
-        """Take a workflow's row that was just read, so that its next commit need not read it again."""
+        """Use a workflow's row that was just read, so that its next commit need not read it."""
         head = self._head(row.id)
         if not head.known and not head.lock.locked():
             head.learn(row)
 
     async def tainted(self, workflow_id: str) -> tuple[str, ...]:
-        """What the runs of a workflow read from outside, on all its branches: the first few names, read once."""
+        """Return the outside sources of a workflow's runs on all branches: the first few names, read once."""
         head = self._head(workflow_id)
         async with head.lock:
             await self._know(head, workflow_id)
@@ -401,15 +416,15 @@ class Journal:
             return head.tainted
 
     def last_stream_seq(self, workflow_id: str) -> int:
-        """Number of the workflow's last durable stream event, 0 when it is not loaded."""
+        """Number of the workflow's last durable stream event, 0 if not loaded."""
         head = self._heads.get(workflow_id)
         return head.stream_seq if head else 0
 
     def forget(self, workflow_id: str) -> None:
-        """Drop what is known of a workflow that was deleted or changed from outside the journal."""
+        """Forget a workflow that was deleted or changed outside the journal."""
         head = self._heads.get(workflow_id)
         if head is not None:
-            # Whoever waits for the lock must still find it to be the one everybody takes.
+            # Keep the lock itself: waiters must still find the one that everybody uses.
             head.known = False
             if not head.lock.locked():
                 del self._heads[workflow_id]
@@ -419,7 +434,7 @@ class Journal:
             self._fault(f"{point}:{kind}")
 
     def _go_on(self, batch: Batch, part: Part) -> None:
-        """Add what follows from a part, each time as a unit of its own."""
+        """Add what follows from a part, each time as a separate unit."""
         for _time in range(MOST_FOLLOWING):
             bodies = part.follow(batch.state(part.handle.run_id))
             if not bodies:
@@ -485,10 +500,10 @@ class Journal:
             head.learn(await self._repos.workflows.get(workflow_id))
 
     async def _know_teams(self, head: BatchHead, handles: Sequence[RunHandle]) -> None:
-        """See to it that the sums of the root runs are known: a process that takes up old runs has to read them."""
+        """Make sure that the totals of the root runs are known: they must be read for old runs."""
         new = {handle.run_id: Usage() for handle in handles if handle.state is None}
         if new:
-            # A run that begins has used nothing: there is nothing to read.
+            # A new run has used nothing: there is nothing to read.
             head.totals = replace(head.totals, teams={**new, **head.totals.teams})
         roots = {handle.state.root_run_id for handle in handles if handle.state is not None}
         missing = {root for root in roots if root not in head.totals.teams}

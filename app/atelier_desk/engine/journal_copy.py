@@ -1,4 +1,4 @@
-"""Copying a journal into another workflow: every identity in it is replaced by a new one, the same for the same old one."""
+"""Copy a journal to another workflow: every id is consistently replaced by a new one."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from atelier_desk.storage.repositories import Repositories
 
 
 class Copier:
-    """Takes the events of a workflow in their order and writes copies, each commit as one.
+    """Takes the events of a workflow in order and writes copies, one commit for each commit.
 
     Attributes:
-        runs: by old id, the copies.
-        commit: of the newest event that was taken.
+        runs: the copies by old id.
+        commit: of the newest event taken.
     """
 
     def __init__(self, repos: Repositories, journal: Journal, source_id: str, target_id: str) -> None:
@@ -41,7 +41,7 @@ class Copier:
         self.commit = ""
 
     async def take(self, event: RunEvent) -> None:
-        """One more event; what was committed before it is written now."""
+        """Take an event; earlier commits are then written."""
         if event.commit != self.commit:
             await self.flush()
         self.commit = event.commit
@@ -60,12 +60,14 @@ class Copier:
             await self._journal.append_together(list(handles.values()), lambda: parts)
 
     async def pause(self) -> None:
-        """Hold every run that was cut in its middle, in one commit; also an interrupted one, which the next start would take up."""
+        """Pause every run that was cut in the middle, in one commit, including interrupted ones, which the next start
+        would resume.
+        """
         cut = [handle for handle in self.runs.values() if not handle.current.status.final]
         cut = [handle for handle in cut if handle.current.pause in (None, PauseReason.INTERRUPTED)]
         if cut:
             held = RunPaused(reason=PauseReason.USER)
-            # When its last event happened: nobody worked since.
+            # At the time of its last event: nobody worked since.
             parts = [Part(handle, [held], time=handle.current.last_time) for handle in cut]
             await self._journal.append_together(cut, lambda: parts)
 
@@ -85,20 +87,20 @@ class Copier:
                 handle.history = carried(previous.state)
             copy = copy.model_copy(update={"previous_run_id": previous.run_id if previous else None})
         elif isinstance(copy, ApprovalDecided):
-            # A rule may have been taken back since: a copy allows nothing anew.
+            # A rule may have been withdrawn since: a copy grants nothing anew.
             copy = copy.model_copy(update={"rules": ()})
         elif isinstance(copy, ModelReplied):
             copy = copy.model_copy(update={"frame": self._frames.get(copy.frame, "")})
         return Part(handle, [copy], time=event.time)
 
     async def _copy_frame(self, frame_id: str) -> None:
-        """What was sent with the conversation belongs to the workflow: the copy has its own."""
+        """Copy a prompt frame: it belongs to a workflow, so the copy needs its own."""
         if frame_id in self._frames:
             return
         try:
             frame = await self._repos.frames.get(frame_id)
         except NotFoundError:
-            # Without it the context inspector says that the request is not known exactly.
+            # Without it the context inspector reports that the request is not known exactly.
             self._frames[frame_id] = ""
             return
         copy = make_frame(self._target_id, frame.system, frame.tools)

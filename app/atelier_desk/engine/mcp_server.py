@@ -1,7 +1,7 @@
-"""Atelier as an MCP server: other programs have its agents work, and read its memories and reports.
+"""Atelier as an MCP server: other programs can use its agents, and read its memories and reports.
 
-What an agent does for another program is judged as what it does for a person: a call that has to be allowed waits for the person, in the
-window or on the command line, and the other program is told so.
+An agent's work for another program is judged like work for a person: a call that needs approval waits for the person,
+in the window or on the command line, and the other program is told so.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Workflow = Annotated[str, Field(description="The id of a conversation that run_
 
 
 def offered(atelier: Atelier, version: str) -> MCPServer:
-    """The server with its tools."""
+    """Return the server with its tools."""
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import ToolAnnotations
@@ -46,7 +46,7 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
             except ToolError as error:
                 if not isinstance(error.__cause__, ValidationError):
                     raise
-                # The SDK says it in the words of the library that checks, with an address in the web for each.
+                # The SDK passes on the validation library's messages, with web addresses.
                 with spoken("en"):
                     problems = argument_text.explain(error.__cause__)
                 raise ToolError(f"{name}: {problems}") from None
@@ -146,7 +146,7 @@ async def _streams(lines: Callable[[], Awaitable[str | None]], write: Callable[[
 
 
 def _in_words(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
-    """The function, whose errors of ours are said as they are."""
+    """Wrap a function so that our own errors are passed on unchanged."""
     from functools import wraps
 
     from mcp.server.mcpserver.exceptions import ToolError

@@ -1,7 +1,8 @@
-"""What all requests to models together may cost in a calendar month, whoever makes them: runs, sub-agents, titles, memory extraction.
+"""Monthly cost limit for all model requests: runs, sub-agents, titles, memory extraction.
 
-What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a request may still cost
-is held from the moment it is allowed until its usage is committed: two runs at once never exceed the limit together.
+Past costs are read from the journal, so they survive a restart, and updated as events are committed. The possible cost
+of a request is reserved from its approval until its usage is committed: concurrent runs never exceed the limit
+together.
 """
 
 from __future__ import annotations
@@ -26,29 +27,29 @@ from atelier_desk.support import background
 log = logging.getLogger(__name__)
 
 HOLD_S = 3_600.0
-"""Seconds after which a request that nobody heard of again is taken to be over."""
+"""Seconds after which a request without further news counts as over."""
 COPIED = timedelta(minutes=1)
-"""No commit takes as long: what is older was not spent now."""
+"""Commits are faster: older usage was not spent now."""
 WARN_AT = 0.8
-"""The part of the limit at which the person is told."""
+"""Fraction of the limit at which the person is warned."""
 
 
 async def nothing_spent(_since: datetime) -> float:
-    """No journal to read."""
+    """Return 0: no journal to read."""
     return 0.0
 
 
 async def nothing_kept(_month: str) -> None:
-    """Nobody to tell."""
+    """Do nothing: nobody to notify."""
 
 
 class MonthBudget:
-    """Reserves for all requests. The month is that of this machine's calendar.
+    """Reserves for all requests, by the calendar month of this machine.
 
     Attributes:
-        limit: US dollars a month; 0 for no limit.
-        spent_since: what was spent since then, from the journal.
-        warn: is told the month, once, when most of the limit is used.
+        limit: US dollars per month; 0 for no limit.
+        spent_since: returns the cost since a time, from the journal.
+        warn: called once with the month when most of the limit is used.
         raise_limit: adds US dollars to the limit.
     """
 
@@ -67,16 +68,16 @@ class MonthBudget:
         bus.subscribe(self._heard)
 
     def apply(self, limit: float, warned: str) -> None:
-        """Follow the settings: the limit, and the month in which the person was warned."""
+        """Apply the settings: the limit, and the month of the last warning."""
         self.limit, self._warned = limit, warned
 
     async def prepare(self) -> None:
-        """Read what was spent when that is not known yet of this month; to be awaited before ``reserve``."""
+        """Read this month's cost if it is not known yet; await it before ``reserve``."""
         if self.limit and self._month != self._now():
             async with self._reading:
                 month = self._now()
                 if self._month != month:
-                    # What is committed while the journal is read may count twice until a restart: never too little.
+                    # Commits made during the read may count twice until a restart, but are never missed.
                     self._spent = 0.0
                     spent = await self.spent_since(month_start(self._clock.now()))
                     self._spent += spent
@@ -86,7 +87,10 @@ class MonthBudget:
     def reserve(
         self, state: RunState, *, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], within_run: bool = True
     ) -> int | budget.ReachedLimit:
-        """``policy.budget.reserve`` with the caps of a run and this month's. ``within_run`` false leaves out the run's own."""
+        """Like ``policy.budget.reserve`` with the limits of a run and this month's.
+
+        ``within_run`` False ignores the run's own.
+        """
         if within_run:
             room = budget.reserve(
                 state.agent, state.raised_limits, state.spent, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices
@@ -106,7 +110,7 @@ class MonthBudget:
         return found
 
     def release(self, run_id: str) -> None:
-        """The requests of a run are over without a word of what they used."""
+        """Release reservations of a run whose requests ended without usage."""
         self._held.pop(run_id, None)
 
     def _on_hold(self) -> float:
@@ -115,18 +119,18 @@ class MonthBudget:
         return sum(cost for held in self._held.values() for cost, _since in held)
 
     def _heard(self, event: StreamEvent) -> None:
-        """Take what is committed: ``_heard`` is called right after each commit."""
+        """Update the cost from a committed event, directly after each commit."""
         if not event.durable or event.chunk_type not in (ChunkType.USAGE, ChunkType.RUN_STATUS):
             return
         if self._clock.now() - event.time > COPIED:
-            return  # a fork repeats what happened long ago, and paid nothing for it
+            return  # a fork repeats past events, and paid nothing for them
         said = event.payload
         if isinstance(said, payloads.UsageUpdated):
             cost = max(0.0, said.cost or 0.0)
             self._spent += cost
             held = self._held.get(event.run_id)
             if held:
-                # Of several at once it was the smallest that can have cost this much.
+                # Among several it was the smallest reservation that covers this cost.
                 held.remove(min((each for each in held if each[0] >= cost), default=max(held)))
             self._look()
         elif isinstance(said, payloads.RunStatusChanged):

@@ -1,4 +1,4 @@
-"""What happens in a run, in words that the window and the command line share: why a request is sent again, how a reply ended, limits."""
+"""Texts about events of a run, shared by window and command line: retries, incomplete replies, limits."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import cost_bound
 
 TOOLS_REFUSED = "tools_refused"
-"""Why a request is sent again without tool definitions."""
+"""Reason of a retry without tool definitions."""
 PICTURES_REFUSED = "pictures_refused"
 PICTURES_LEFT_OUT = "pictures_left_out"
-"""Why a request is sent again without pictures."""
+"""Reason of a retry without images."""
 FIX_ANSWER = "fix_answer"
-"""Why an agent that had answered goes on: its answer does not fit the form that its answers have."""
+"""Reason for continuing an agent that had answered: its answer does not match its schema."""
 RETRY_REASONS = {
     "rate_limited": N_("the server limits the number of requests"),
     "overloaded": N_("the server is busy"),
@@ -25,7 +25,7 @@ RETRY_REASONS = {
     "truncated": N_("the connection broke"),
     "timeout": N_("the server did not answer in time"),
 }
-"""By the code of the error; what is not here is a sentence already."""
+"""By error code; other values are already sentences."""
 MONEY = frozenset({"cost", "month"})
 """Limits in US dollars."""
 LIMITS = {
@@ -42,7 +42,7 @@ COMPACTIONS = {
     "summary": N_("older messages were summarised by the model"),
     "digest": N_("older messages were summarised"),
 }
-"""By the method of a compaction."""
+"""By method of compaction."""
 UNFINISHED = {
     FinishReason.LENGTH: (
         N_("The reply was cut off"),
@@ -63,20 +63,20 @@ GO_ON = {
     FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
     FinishReason.REPETITION: N_("You repeated the same passage and were stopped. Go on from there, without repeating it."),
 }
-"""What is said to the model so that it goes on: an ordinary message, which every kind of server takes."""
+"""Messages that make the model continue: ordinary ones, which every server accepts."""
 
 
 def retry_reason(reason: str) -> str:
-    """Why a request is sent again, in the reader's language."""
+    """Return the reason of a retry in the reader's language."""
     return _(RETRY_REASONS[reason]) if reason in RETRY_REASONS else reason
 
 
 def retry_text(reason: str, details: Mapping[str, Any], delay: str = "") -> tuple[str, str]:
-    """Title and text of a request that is sent again.
+    """Return title and text of a retry.
 
     Args:
-        details: as the event has them: ``attempt``, ``message`` (what the server said), ``pictures`` (names of those left out).
-        delay: the wait before it, in words; empty when there is none.
+        details: as in the event: ``attempt``, ``message`` (the server's), ``pictures`` (names of omitted ones).
+        delay: the wait before it, in words; empty if none.
     """
     attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
     if reason == LOADING and delay:
@@ -100,14 +100,14 @@ def retry_text(reason: str, details: Mapping[str, Any], delay: str = "") -> tupl
 
 
 def nudge_text(reason: str, tasks: int) -> str:
-    """Why an agent that had answered goes on: the ``reason`` of its nudge, and how many tasks are open."""
+    """Return why an agent that had answered continues: the ``reason`` of its nudge, and the number of open tasks."""
     if reason == FIX_ANSWER:
         return _("Asked to answer again: the answer does not match its schema")
     return ngettext("{n} task is open: the agent continues", "{n} tasks are open: the agent continues", tasks)
 
 
 def narrowed_text(details: Mapping[str, Any]) -> str:
-    """What a person took from a run that had begun: see ``payloads.RightsNarrowed``."""
+    """Describe the rights that a person withdrew from a running run: see ``payloads.RightsNarrowed``."""
     parts = [*map(str, details.get("denied") or ())]
     parts += [_("{rule} without asking", rule=rule) for rule in details.get("asked") or ()]
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
@@ -118,7 +118,10 @@ def narrowed_text(details: Mapping[str, Any]) -> str:
 
 
 def misfit_text(problem: str) -> tuple[str, str]:
-    """Title and text of an answer that does not fit the agent's schema and stands as it is; ``problem`` is in the checker's words."""
+    """Return title and text of an answer that does not match the agent's schema and is kept.
+
+    ``problem`` is the validator's.
+    """
     return _("The answer does not match its schema"), _("It was kept as is. Problem: {problem}", problem=problem)
 
 
@@ -129,11 +132,14 @@ SERVER_PROBLEMS = {
     "nothing": N_("{server}: no tools, resources or prompts"),
     "left_out": N_("{server}: unusable entries: {detail}"),
 }
-"""By the code of a ``ServerProblem``."""
+"""By code of a ``ServerProblem``."""
 
 
 def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and text of what MCP servers of the agent lack, a line for each; ``details`` has the ``problems`` of the event."""
+    """Return title and text about incomplete MCP servers of the agent, one line each.
+
+    ``details`` has the ``problems`` of the event.
+    """
     lines, whole = [], False
     for each in details.get("problems") or ():
         code = str(each.get("code"))
@@ -145,8 +151,11 @@ def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
-    """Why a run stopped before its cap: a request is sent only when what is left is enough for it. Empty when the cap is used up.
-    ``details`` may say what the request may cost (``needed``) and what is ``left``."""
+    """Return why a run stopped before its limit: a request is only sent if the remainder suffices. Empty if the limit is
+    used up.
+
+    ``details`` may give the possible cost of the request (``needed``) and what is ``left``.
+    """
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))
         return _(
@@ -156,10 +165,10 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
 
 
 def unfinished_text(finish: str, *, content: bool, thought: bool) -> tuple[str, str]:
-    """Title and text of how a reply ended that is not whole; both empty for one that is.
+    """Return title and text about an incomplete reply; both empty for a complete one.
 
     Args:
-        content, thought: whether there is text, and whether there are thoughts.
+        content, thought: whether there is text, and reasoning.
     """
     reason = reason_of(finish)
     if reason.whole:
@@ -171,10 +180,10 @@ def unfinished_text(finish: str, *, content: bool, thought: bool) -> tuple[str, 
 
 
 def continue_text(finish: str) -> str:
-    """What a person who presses "Go on" says, in their language."""
+    """Return the message of the button "Continue", in the reader's language."""
     return _(GO_ON.get(reason_of(finish), GO_ON[FinishReason.LENGTH]))
 
 
 def reason_of(finish: str) -> FinishReason:
-    """The reason by its value; anything unknown counts as whole."""
+    """Return the reason by value; unknown ones count as complete."""
     return FinishReason(finish) if finish in set(FinishReason) else FinishReason.STOP

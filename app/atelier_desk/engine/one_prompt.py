@@ -1,4 +1,4 @@
-"""The short way to a run: one prompt, one answer. Also a data folder that is gone afterwards."""
+"""The short way to a run: one prompt, one answer. Also temporary data folders."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCall:
-    """A tool call that was made on the way to an answer.
+    """A tool call on the way to an answer.
 
     Attributes:
-        result: the JSON object the tool gave: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
-        agent: the name of the agent that made it.
+        result: the tool's JSON object: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
+        agent: name of the calling agent.
     """
 
     tool: str
@@ -40,17 +40,18 @@ class AnswerCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a run gave.
+    """Result of a run.
 
     Attributes:
-        text: what the agent handed over when it ended, else the last it said. ``str(answer)`` is the same.
-        status: ``completed``, ``abandoned``, ``cancelled``, ``limited`` (a cap was reached), ``waiting`` (for a person's answer or
-            approval) or ``interrupted``; the last three can go on: ``atelier.follow(answer.run_id)``.
+        text: what the agent handed over at its end, otherwise its last text. ``str(answer)`` is the same.
+        status: ``completed``, ``abandoned``, ``cancelled``, ``limited`` (a limit was reached), ``waiting`` (for a
+            person's answer or approval) or ``interrupted``; the last three can continue:
+            ``atelier.follow(answer.run_id)``.
         usage: tokens and cost of the run and its sub-agents.
         calls: tool calls of the run and its sub-agents, in the order they ended.
-        finish_reason: why the last reply is not whole:
-            ``length`` (cut off), ``content_filter``, ``empty`` or ``repetition``; None when it is.
-        data: the object it answered with, of an agent whose answers have a schema; None when there is none, or the answer does not fit.
+        finish_reason: why the last reply is incomplete: ``length`` (cut off), ``content_filter``, ``empty`` or
+            ``repetition``; None if complete.
+        data: the object of an agent with an answer schema; None if there is none, or if the answer does not match.
     """
 
     text: str
@@ -68,7 +69,7 @@ class Answer:
 
 @dataclass
 class Listener:
-    """Gathers an answer from a run's stream."""
+    """Builds an answer from a run's stream."""
 
     run_id: str = ""
     workflow_id: str = ""
@@ -125,7 +126,7 @@ class Listener:
 
 @asynccontextmanager
 async def temporary_folder() -> AsyncIterator[Path]:
-    """A folder for the owner alone, removed at the end with all that is in it."""
+    """Create a private folder that is removed at the end with all its content."""
     folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix="atelier-"))
     try:
         yield folder

@@ -1,4 +1,4 @@
-"""Whether a question may be asked now: not when the user has let three go by, and not when fifty wait already."""
+"""Decide whether a question may be asked: not after the user ignored three, and not while fifty are pending."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.policy.circuit_breaker import BreakerState, CircuitBreaker
 
 PERMIT_GRACE_S = 5.0
-"""Seconds within which a permitted test question must have reached the queue; after that a missing one is taken as given up."""
+"""Seconds within which a permitted test question must reach the queue; later it counts as abandoned."""
 
 
 class WorkflowQuestionGate:
-    """One circuit breaker a workflow, and the limit of its queue.
+    """One circuit breaker per workflow, and the limit of its queue.
 
-    ``pending`` counts a workflow's waiting questions; the engine reports each question's end through ``record``.
+    ``pending`` counts a workflow's pending questions; the engine reports each question's end through ``record``.
     """
 
     def __init__(self, pending: Callable[[str], Awaitable[int]], clock: Clock) -> None:
@@ -27,7 +27,10 @@ class WorkflowQuestionGate:
         self._permitted_at: dict[str, float] = {}
 
     async def refusal(self, workflow_id: str) -> str | None:
-        """Why a question may not be asked, in words for the model, or None when it may. None after a cool-down is the test question."""
+        """Return why a question may not be asked, in words for the model, or None.
+
+        None after a cool-down permits the test question.
+        """
         waiting = await self._pending(workflow_id)
         if waiting >= limits.QUESTION_PENDING:
             return (
@@ -44,7 +47,10 @@ class WorkflowQuestionGate:
         return f"User appears unresponsive ({breaker.threshold} consecutive timeouts). Question rejected. Retry in {seconds} seconds."
 
     def record(self, workflow_id: str, status: QuestionStatus) -> None:
-        """Report how a question ended: an answer or a skip closes the breaker, a timeout counts; ``pending`` (given up) says nothing."""
+        """Record how a question ended.
+
+        An answer or skip closes the breaker, a timeout counts; ``pending`` (abandoned) is neutral.
+        """
         breaker = self._breaker(workflow_id)
         match status:
             case QuestionStatus.ANSWERED | QuestionStatus.SKIPPED:
@@ -56,7 +62,7 @@ class WorkflowQuestionGate:
         self._permitted_at.pop(workflow_id, None)
 
     def forget(self, workflow_id: str) -> None:
-        """Drop what is kept of a deleted workflow."""
+        """Forget a deleted workflow."""
         self._breakers.pop(workflow_id, None)
         self._permitted_at.pop(workflow_id, None)
 
@@ -66,7 +72,7 @@ class WorkflowQuestionGate:
         return self._breakers[workflow_id]
 
     def _forget_lost_test(self, workflow_id: str, breaker: CircuitBreaker, waiting: int) -> None:
-        """A run that is cancelled takes its test question with it; without this the breaker would wait for its answer for ever."""
+        """Release a test question lost with its cancelled run; otherwise the breaker would wait forever."""
         permitted = self._permitted_at.get(workflow_id)
         if breaker.testing and waiting == 0 and permitted is not None and self._clock.monotonic() - permitted > PERMIT_GRACE_S:
             breaker.release()

@@ -1,15 +1,15 @@
-"""What is said to whom has a turn answered again: what goes along with it, and that what its earlier answer did stays done."""
+"""Warnings before regenerating a turn: what is repeated with it, and that effects of its earlier answer remain."""
 
 from __future__ import annotations
 
 from atelier_desk.support.i18n import ngettext
 
 CHANGES = frozenset({"write", "execute", "spawn"})
-"""Effects that outlast the answer, of ``tools.call.Effect``."""
+"""Effects that outlast the answer; values of ``tools.call.Effect``."""
 
 
 def repeated_text(messages: int) -> str:
-    """A sentence about so many messages of the turn before the one that is changed, or whose answer is made again; empty for none."""
+    """Return a sentence about preceding messages of a turn that is changed or regenerated; empty for none."""
     if messages <= 0:
         return ""
     return ngettext(
@@ -20,7 +20,7 @@ def repeated_text(messages: int) -> str:
 
 
 def changed_text(calls: int) -> str:
-    """A sentence about so many calls of the turn that changed something; empty for none."""
+    """Return a sentence about the turn's calls with lasting effects; empty for none."""
     if not calls:
         return ""
     return ngettext(

@@ -1,4 +1,4 @@
-"""Rules that can never match a call, and why: said when a rule is added, imported and listed."""
+"""Explain rules that can never match a call, when a rule is added, imported and listed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _TOPS = frozenset(
         "applications",
     )
 )
-"""Folders at the top of a disk, which no workspace is likely to have."""
+"""Top-level folders of a disk that are unlikely to be in a workspace."""
 _HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME\}|(?<!\S)~(?=/|\s|$)")
 
 
 def unmatchable(text: str, tools: Iterable[Tool]) -> CallText | None:
-    """Why no call of these tools can ever be covered by a rule; None for one that may be. A text that is no rule has no answer here."""
+    """Return why a rule cannot cover any call of these tools; None if it may. Invalid rules give None."""
     try:
         rule = pattern.parse(text)
     except UsageError:

@@ -1,4 +1,4 @@
-"""The services of the engine, listed once: the open engine makes them, the window calls them. Loads none of them."""
+"""The services of the engine, listed once: created by the open engine, called by the window. Imports none of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class Services:
-    """A new service is one line here; its class stands in the module of ``engine/services`` that has its name."""
+    """A new service is one line here; its class is in the module of ``engine/services`` with its name."""
 
     workflows: WorkflowService
     messages: MessageService
@@ -79,7 +79,7 @@ class Services:
 
 
 SERVICES: dict[str, str] = dict(Services.__annotations__)
-"""The class name of each service, by its name."""
+"""Class name of each service, by name."""
 
 PARTS: dict[str, str] = {
     "runs.answering": "engine.runs.answering.Answering",
@@ -93,4 +93,4 @@ PARTS: dict[str, str] = {
     "models.downloads": "llm.local.download.Downloads",
     "workflows.exporting": "engine.services.workflow.exporting.WorkflowExport",
 }
-"""What the window calls besides the services: parts of them and of the runs, each with its class below ``atelier_desk``."""
+"""Further objects called by the window: parts of services and runs, each with its class below ``atelier_desk``."""

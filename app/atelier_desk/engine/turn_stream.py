@@ -1,4 +1,4 @@
-"""The stream of one turn: from what a workflow publishes, up to the moment its run is over, or nothing in its team works."""
+"""Stream of one turn: what a workflow publishes until its run ends, or nothing in its team is running."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 async def until_settled(engine: ServiceContext, run_id: str, queue: asyncio.Queue[StreamEvent | None]) -> AsyncIterator[StreamEvent]:
-    """What ``queue`` receives of a workflow until the run is over or waits, ended by ``workflow_complete`` in any case."""
+    """Yield a workflow's events from ``queue`` until the run ends or waits, always ending with ``workflow_complete``."""
     settled = asyncio.create_task(engine.runs.wait(run_id))
-    # One mark in the queue instead of two waits an event: a streamed word is then handed on without a task of its own.
+    # A marker in the queue instead of two waits per event, which would cost a task per token.
     settled.add_done_callback(lambda _task: queue.put_nowait(None))
     completed = False
     try:
@@ -39,16 +39,16 @@ async def until_settled(engine: ServiceContext, run_id: str, queue: asyncio.Queu
 
 
 async def standing(engine: ServiceContext, run_id: str) -> StreamEvent:
-    """How a run stands that does not go on by itself, as the ``workflow_complete`` that ends its stream for now; not durable.
+    """Return the ``workflow_complete`` event that ends the stream of a run that does not continue by itself; not durable.
 
-    Status ``waiting`` when an agent of its team waits for a person's answer, ``limited`` when one stopped at a limit, ``error`` when one
-    could not be written, ``interrupted`` when what worked on one ended, else ``waiting``.
+    Status ``waiting`` if an agent of its team waits for a person's answer, ``limited`` if one stopped at a limit,
+    ``error`` if one could not be written, ``interrupted`` if one was interrupted, else ``waiting``.
     """
     row = await engine.repos.runs.get(run_id)
     states = [handle.current for handle in await engine.runs.team_of(run_id)]
     limited = any(state.limit is not None for state in states)
     asks = any(state.status in (RunStatus.AWAITING_USER, RunStatus.AWAITING_APPROVAL) for state in states)
-    # A run that is neither over nor waits for anybody could not be written: the disk is full, or the database is gone.
+    # A run that neither ended nor waits could not be written: the disk is full, or the database is gone.
     cut_off = any(state.status is RunStatus.INTERRUPTED for state in states)
     broke = any(state.status is RunStatus.PROCESSING for state in states)
     status = "waiting" if asks else "limited" if limited else "error" if broke else "interrupted" if cut_off else "waiting"
@@ -69,5 +69,5 @@ async def standing(engine: ServiceContext, run_id: str) -> StreamEvent:
 
 
 def _completes(event: StreamEvent, run_id: str, before: bool) -> bool:
-    """Whether the run's stream is complete after this event; what people do to the workflow's tasks meanwhile says nothing of it."""
+    """Whether the run's stream is complete after this event; people's task changes are irrelevant."""
     return event.chunk_type is ChunkType.WORKFLOW_COMPLETE if event.run_id == run_id else before

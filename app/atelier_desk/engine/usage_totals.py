@@ -1,4 +1,4 @@
-"""What requests to models used: of runs that are there, and kept of those that are deleted for good."""
+"""Usage of requests: of existing runs, and stored totals of permanently deleted ones."""
 
 from __future__ import annotations
 

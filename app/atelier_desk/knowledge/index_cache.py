@@ -1,4 +1,4 @@
-"""Keeps the index of the memories: loads it from its file or the database, follows every change of the repository, writes the file."""
+"""Maintain the index of the memories: load it from its file or the database, follow changes, write the file."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FILE_FROM = 1_000
-"""Memories from which on a file is kept: fewer are read from the database as quickly."""
+"""Number of memories from which a file is written: fewer are read from the database just as fast."""
 
 
 class IndexKeeper:
-    """The index of one repository and one embedder at a time."""
+    """The index of one repository, for one embedder at a time."""
 
     def __init__(self, memories: MemoryRepository, file: Path | None) -> None:
         self._memories = memories
@@ -38,28 +38,28 @@ class IndexKeeper:
         self._embedder: Embedder | None = None
         self._index: MemoryIndex | None = None
         self._coming: MemoryIndex | None = None
-        """The one that is being read: changes go into it meanwhile."""
+        """The index being loaded: changes go into it too."""
         self._gone: set[str] = set()
         self._touched: set[str] = set()
         self._given: dict[str, tuple[str, np.ndarray]] = {}
         self._loading = asyncio.Lock()
         self._merging: asyncio.Task[None] | None = None
         self._kept = ""
-        """The stamp of the file, as far as it is known."""
+        """The stamp of the file, if known."""
         memories.follow(self)
 
     def use(self, embedder: Embedder | None) -> None:
-        """Have the vectors of this embedder from the next load on."""
+        """Use this embedder's vectors from the next load on."""
         self._embedder = embedder
         self.forget()
 
     def forget(self) -> None:
-        """Read everything again at the next search."""
+        """Reload everything at the next search."""
         self._index = self._coming = None
 
     @contextlib.contextmanager
     def expecting(self, embedder: str, vectors: Mapping[str, np.ndarray]) -> Iterator[None]:
-        """The memories that are saved in the block have these vectors of this embedder."""
+        """Announce the vectors of the memories that the block saves."""
         self._given.update({memory_id: (embedder, vector) for memory_id, vector in vectors.items()})
         try:
             yield
@@ -68,11 +68,11 @@ class IndexKeeper:
                 self._given.pop(memory_id, None)
 
     def embedding(self, memories: Sequence[Memory]) -> None:
-        """These are about to be embedded as they are."""
+        """Announce that these memories are about to be embedded in their present form."""
         self._touched.difference_update(memory.id for memory in memories)
 
     def embedded(self, embedder: str, memories: Sequence[Memory], vectors: np.ndarray) -> None:
-        """Those of them that no one changed meanwhile have these vectors now."""
+        """Set the vectors of those memories that have not changed since ``embedding``."""
         for index in self._all():
             if index.vectors is not None and index.vectors.embedder == embedder:
                 for memory, vector in zip(memories, vectors, strict=True):
@@ -80,11 +80,9 @@ class IndexKeeper:
                         index.set_vector(memory.id, vector)
 
     def used(self, memory_ids: Sequence[str]) -> None:
-        """One more run found these memories."""
+        """Count one more run that retrieved these memories."""
         for index in self._all():
             index.used(memory_ids)
-
-    # -- what the repository tells -----------------------------------------------------------------------------------------------------
 
     def saved(self, entry: MemoryTerms) -> None:
         embedder, vector = self._given.get(entry.id, ("", None))
@@ -101,13 +99,11 @@ class IndexKeeper:
         for index in self._all():
             index.remove(index.of_home(workflow_id))
         if self._coming is not None:
-            # Its rows may have been read already or not: what is being read is read again.
+            # Its rows may have been read already or not, so the load is repeated.
             self._coming = None
 
-    # -- loading and keeping -------------------------------------------------------------------------------------------------------------
-
     async def loaded(self) -> MemoryIndex:
-        """The index, read at the first call."""
+        """Return the index; the first call loads it."""
         async with self._loading:
             if self._index is not None and self._index.wasteful:
                 self._index = None
@@ -116,11 +112,11 @@ class IndexKeeper:
                 if found is not None:
                     await in_tool_thread(found.prepare)
             if self._index.postings.crowded and (self._merging is None or self._merging.done()):
-                self._merging = background.start(in_tool_thread(self._index.prepare), "merge of the index")  # searches go on meanwhile
+                self._merging = background.start(in_tool_thread(self._index.prepare), "merge of the index")  # searches continue meanwhile
             return self._index
 
     async def keep(self) -> None:
-        """Write the file, unless it is as the database is, or there is little to keep or a change is under way."""
+        """Write the file, unless it is up to date, the index is small, or a change is in progress."""
         index = self._index
         if self._file is None or index is None or len(index) < FILE_FROM:
             return
@@ -147,7 +143,7 @@ class IndexKeeper:
         if self._file is None or not self._file.exists():
             return None
         embedder = self._embedder
-        async with self._memories.still():  # what waits to be written is told of afterwards, to the index that is read now
+        async with self._memories.still():  # pending writes are reported afterwards, to the index loaded now
             stamp = await self._memories.stamp()
             wanted = (embedder.id, embedder.dimension) if embedder is not None else None
             found = await in_tool_thread(index_file.read, self._file, stamp, wanted) if stamp else None
@@ -157,7 +153,7 @@ class IndexKeeper:
         return None
 
     async def _from_rows(self) -> MemoryIndex | None:
-        """Read from the database; None when it has to be done again."""
+        """Load the index from the database; None when it has to be repeated."""
         embedder = self._embedder
         vectors = None if embedder is None else RowVectors(embedder.id, embedder.dimension)
         index = self._coming = MemoryIndex(vectors)

@@ -1,9 +1,10 @@
-"""The index as a file beside the database, so that it need not be read row by row at each start.
+"""The index as a file beside the database, so that a start need not read it row by row.
 
-The database alone is true: a file is taken only if it carries the stamp that the newest change of the memories wrote there, names the
-embedder in use and is whole by the sums of its parts; else it is as if it were not there.
+The database is authoritative: a file is used only if it has the stamp that the newest change of the memories wrote
+there, names the embedder in use, and all checksums match; otherwise it is ignored.
 
-Layout: ``MAGIC``, the length of a JSON head in 8 bytes little-endian, the head, then the parts, each a plain array at a multiple of 64.
+Layout: ``MAGIC``, the length of a JSON head in 8 bytes little-endian, the head, then the parts, each a plain array at a
+multiple of 64 bytes.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ log = logging.getLogger(__name__)
 MAGIC = b"atelier-memory-index-1\n"
 _ALIGN = 64
 _BLOCK = 8_192
-"""64-bit numbers whose sum is taken together."""
+"""Number of 64-bit integers per checksum block."""
 
 
 Parts = tuple[dict[str, "np.ndarray"], dict[str, Any]]
-"""By name the arrays of an index, and the head: what else is kept of it, as JSON has it."""
+"""The arrays of an index by name, and the head: its other content as JSON."""
 T = TypeVar("T")
 
 
 def write(path: Path, kept: Parts, stamp: str) -> None:
-    """Replace the file by the ``kept`` parts of an index that was what the database held at this stamp.
+    """Replace the file by the ``kept`` parts of an index that matched the database at this stamp.
 
     Raises:
-        OSError: it could not be written; what was there before stays.
+        OSError: it could not be written; the previous file stays.
     """
     parts, head = kept
     places, offset = [], 0
@@ -62,7 +63,10 @@ def write(path: Path, kept: Parts, stamp: str) -> None:
 
 
 def read_parts(path: Path, stamp: str, fits: Callable[[dict[str, Any]], bool], make: Callable[[Parts], T]) -> T | None:
-    """What ``make`` makes of the parts and the head of a file; None unless it is whole, of this stamp, and its head ``fits``."""
+    """Return the result of ``make`` for the parts of a file.
+
+    None unless it is intact, of this stamp, and its head ``fits``.
+    """
     try:
         with path.open("rb") as file:
             head = _head(file)
@@ -75,12 +79,15 @@ def read_parts(path: Path, stamp: str, fits: Callable[[dict[str, Any]], bool], m
 
 
 def read(path: Path, stamp: str, embedder: tuple[str, int] | None) -> MemoryIndex | None:
-    """The index of the memories, None unless its file is whole and of this stamp and embedder (its id and dimension)."""
+    """Read the index of the memories.
+
+    None unless the file is intact and of this stamp and embedder (id and dimension).
+    """
     return read_parts(path, stamp, lambda head: "form" not in head and _same(head["embedder"], embedder), _index)
 
 
 def parts(index: MemoryIndex) -> Parts:
-    """What is kept of an index, copied, without the rows that were given up."""
+    """Return copies of an index's content, without abandoned rows."""
     with index.lock:
         return _parts(index)
 
@@ -109,7 +116,7 @@ def _parts(index: MemoryIndex) -> Parts:
 
 
 def _same(kept: list[Any] | None, embedder: tuple[str, int] | None) -> bool:
-    """Whether the vectors are this embedder's; one that has not been asked yet may not know its dimension, 0."""
+    """Whether the vectors are this embedder's; an embedder not used yet may have the dimension 0 (unknown)."""
     if kept is None or embedder is None:
         return kept is None and embedder is None
     return kept[0] == embedder[0] and embedder[1] in (0, kept[1])
@@ -158,7 +165,7 @@ def _index(kept: Parts) -> MemoryIndex:
 
 
 def _sum(part: np.ndarray) -> int:
-    """A sum that any changed bit changes, ten times as quick as a CRC of 80 MB: blocks are added up, and their sums get a CRC."""
+    """Return a checksum that any changed bit changes: the CRC of block sums, ten times as fast as a CRC of 80 MB."""
     import numpy as np
 
     flat = part.reshape(-1).view(np.uint8)

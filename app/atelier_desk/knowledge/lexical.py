@@ -1,12 +1,12 @@
-"""Ranking of memories by their words, in process: BM25 over stems in English and French.
+"""Rank memories by their words, in process: BM25 over English and French stems.
 
-The database's own full text index matches and stems, but its score walks one entry a document at every query: 20–36 ms at 50 000
-memories before anything is ranked, 130–420 ms for common words, and it cannot say what the best reachable score is. So each memory row
-keeps its stems as bytes (``terms``), made by the database's analyzers when it is saved, and they are ranked here.
+The database's own full-text index matches and stems, but its score visits every entry of a document at each query:
+20–36 ms for 50 000 memories before any ranking, 130–420 ms for common words, and it cannot tell the best reachable
+score. So each memory row stores its stems as bytes (``terms``), made by the database's analysers when it is saved.
 
-A word counts once, by the better of its two stems, so that neither language is favoured. How rare a word is, and how long a memory is
-against the others, is counted in the searched scope alone: another workflow's memories do not change an order. What stands around a
-memory in its run is scored the same way as one text: an answer is found by the words of its question.
+A word counts once, by the better of its two stems, so that neither language is favoured. Word rarity and average length
+are computed within the searched scope: memories of other workflows do not change the order. The neighbours of a memory
+in its run are scored together as one text: an answer is found by the words of its question.
 """
 
 from __future__ import annotations
@@ -25,22 +25,25 @@ if TYPE_CHECKING:
 K1 = 0.9
 B = 0.4
 MERGE_AT = 2_000
-"""Memories added since the large segment was built that make it worth building again."""
+"""Number of memories added since the large segment was built at which it is rebuilt."""
 
 
 @dataclass(frozen=True)
 class WordScores:
-    """For each row the score of its own words and of those around it, 0–1: shares of the best that any text could reach."""
+    """For each row, the scores of its own words and of its neighbours' words.
+
+    0–1, fractions of the best possible score.
+    """
 
     own: np.ndarray
     around: np.ndarray
 
 
 class Segment:
-    """An immutable inverted index: for each stem's number, in order, the rows that have it and how often.
+    """An immutable inverted index: for each stem hash, in order, the rows that contain it and how often.
 
     Attributes:
-        keys, starts, rows, counts: what a file keeps of it; ``starts`` has one number more than ``keys``.
+        keys, starts, rows, counts: the arrays stored in a file; ``starts`` has one element more than ``keys``.
     """
 
     def __init__(self, keys: np.ndarray, starts: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> None:
@@ -48,7 +51,7 @@ class Segment:
 
     @classmethod
     def of_pairs(cls, keys: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> Segment:
-        """From loose postings, in any order."""
+        """Build a segment from postings in any order."""
         import numpy as np
 
         order = np.argsort(keys, kind="stable")
@@ -58,7 +61,7 @@ class Segment:
 
     @classmethod
     def of_terms(cls, terms: Sequence[tuple[int, bytes]]) -> Segment:
-        """From the packed stems of each row; see ``atelier_desk.storage.memory_terms.pack``."""
+        """Build a segment from the packed stems of each row; see ``atelier_desk.storage.memory_terms.pack``."""
         import numpy as np
 
         packed = [np.frombuffer(each, dtype="<u4") for _row, each in terms]
@@ -68,10 +71,10 @@ class Segment:
         return cls.of_pairs(pairs[0::2].copy(), rows, np.minimum(pairs[1::2], 65_535).astype(np.uint16))
 
     def postings(self, key: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that have a stem, and how often."""
+        """Return the rows that contain a stem, and how often."""
         import numpy as np
 
-        # A key of the keys' own type: for any other, numpy converts all keys first.
+        # Same type as the keys: for any other, numpy converts all keys first.
         wanted = np.array(key, dtype=self.keys.dtype)
         place = int(np.searchsorted(self.keys, wanted))
         if place == len(self.keys) or self.keys[place] != wanted:
@@ -80,7 +83,7 @@ class Segment:
         return self.rows[start:end], self.counts[start:end]
 
     def joined(self, other: Segment, live: np.ndarray) -> Segment:
-        """Both in one, without the rows that were given up."""
+        """Return both segments as one, without abandoned rows."""
         import numpy as np
 
         keys = np.concatenate([np.repeat(each.keys, np.diff(each.starts)) for each in (self, other)])
@@ -90,7 +93,7 @@ class Segment:
 
 
 class Postings:
-    """All memories' stems: a large segment, built again now and then, and a small one with what came since."""
+    """The stems of all memories: a large segment, rebuilt occasionally, and a small one with later additions."""
 
     def __init__(self, large: Segment | None = None) -> None:
         self._large = large
@@ -99,21 +102,21 @@ class Postings:
 
     @property
     def crowded(self) -> bool:
-        """Whether so many came since the large segment was built that it is time for ``merged``."""
+        """Whether so many rows were added that it is time for ``merged``."""
         return len(self._recent) > MERGE_AT
 
     def add(self, row: int, terms: bytes) -> None:
-        """Take a new row's stems in."""
+        """Add the stems of a new row."""
         self._recent[row] = terms
         self._small = None
 
     def merged(self, live: np.ndarray) -> Segment:
-        """One segment of the rows that ``live`` tells of, without given-up ones. Changes nothing: ``adopt`` takes it."""
+        """Return one segment of the ``live`` rows. Changes nothing; pass the result to ``adopt``."""
         small = Segment.of_terms([(row, terms) for row, terms in list(self._recent.items()) if row < len(live)])
         return small if self._large is None else self._large.joined(small, live)
 
     def adopt(self, large: Segment, rows: int) -> None:
-        """Have ``large``, which holds all rows below ``rows``, as the large segment."""
+        """Use ``large``, which contains all rows below ``rows``, as the large segment."""
         self._large, self._small = large, None
         self._recent = {row: terms for row, terms in self._recent.items() if row >= rows}
 
@@ -129,13 +132,13 @@ class Postings:
         *,
         repeated: bool = False,
     ) -> WordScores | None:
-        """How well the words of each row, and of those beside it, match a query; None when no word of it is in the scope.
+        """Score how well each row, and its neighbours, match a query; None when no query word occurs in the scope.
 
         Args:
-            query: stems of its words; a word that comes twice counts once, or with ``repeated`` 1 + ln 2 times.
-            scope: which rows count, as booleans; scores of others mean nothing.
-            lengths: words of each row, and ``around`` those of the rows beside it, which ``beside`` names.
-            k1, b: how soon a word that comes often counts no more, and how much long texts lose.
+            query: stems of its words; a repeated word counts once, or with ``repeated`` 1 + ln 2 times.
+            scope: boolean mask of rows; scores of other rows are meaningless.
+            lengths: words of each row; ``around``: those of its neighbours, whose rows are in ``beside``.
+            k1, b: BM25 parameters: saturation of frequent words and length normalisation.
         """
         import numpy as np
 
@@ -190,5 +193,5 @@ def _norm(lengths: np.ndarray, scope: np.ndarray, k1: float, b: float) -> np.nda
 
 
 def _idf(documents: int, there: int) -> float:
-    """Robertson's weight, kept positive by the 1 (as Lucene does)."""
+    """Return Robertson's IDF weight, kept positive by adding 1 (as Lucene does)."""
     return math.log(1 + (there - min(documents, there) + 0.5) / (documents + 0.5))

@@ -1,4 +1,4 @@
-"""The vector of what is searched for, in memories and in projects: a search never fails because its embedder does."""
+"""Embed search queries. A search never fails because its embedder does."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EMBEDDED_CHARS = 4_000
-"""Characters of a text that its vector stands for: sentence encoders average a longer one away, and each thousand costs 20 ms."""
+"""Characters of a text that are embedded: sentence encoders blur longer texts, and each thousand costs 20 ms."""
 EMBED_WAIT_S = 10.0
-"""Seconds a search waits for its query's vector before it goes on with full text alone."""
+"""Seconds a search waits for its query's vector before continuing with full text only."""
 
 
 async def query_vector(embedder: Embedder | None, query: str) -> tuple[np.ndarray | None, str]:
-    """The vector of a query; where there is none, None and a sentence for a model that says why."""
+    """Return the vector of a query, or None and a sentence for the model that says why."""
     if embedder is None:
         return None, "No embedder is set: full text alone was searched."
     try:

@@ -1,4 +1,7 @@
-"""From word scores and cosines to one order. Recipe and figures: the project's retrieval measurements; ours: ``make bench``."""
+"""Combine word scores and cosines into one ranking.
+
+Method and values: the project's retrieval measurements, reproduced by ``make bench``.
+"""
 
 from __future__ import annotations
 
@@ -13,41 +16,47 @@ if TYPE_CHECKING:
 POOL = 200
 """Candidates taken from each of the two searches."""
 LEXICAL_WEIGHT = 0.4
-"""Weight of the words against the vectors."""
+"""Weight of words against vectors."""
 AROUND = 0.7
-"""What the words of the memories beside one in its run count against its own."""
+"""Weight of the words of neighbouring memories of the same run, relative to a memory's own."""
 NEIGHBOUR = 0.5
-"""What the vectors of the turns before and after a turn count against its own."""
+"""Weight of the vectors of the turns before and after a turn, relative to its own."""
 NAMED = 1.2
-"""A speaker's own turns are worth this much more to a question that names them."""
+"""Factor for a speaker's own turns when the query names the speaker."""
 BEHIND = 10
-"""The cosine counts from the tenth best on: what lies below says that a text is like all others, and its spread would drown the words."""
-BEHIND_FROM = 20
-"""Vectors from which on it does."""
-CROSS_LANGUAGE = 0.4
-"""Between languages words cannot match: there the vector part is worth at least this much of a word score."""
-TRACE = 0.01
-"""What the cosine itself adds: it orders those that nothing else tells apart."""
-TIE_BREAK = 0.01
-"""Most that importance and recency each add: they order equals. At .15 each in the score they cost a third of the recall."""
-RECENCY_DAYS = 30.0
-"""Recency falls from 1 to 0 in a straight line over this many days."""
-USE = 0.03
-"""What each doubling of the runs that found a memory adds to its importance, which stays at most 1."""
+"""The cosine counts relative to the tenth best.
 
-# Threshold 1 asks for this much certainty of a fact, of a conversation's turn (whose words and name stand for more) and without vectors.
-# At the default 0.7 nine of ten right first hits of the bench are kept, and nine of ten questions about what was never said find nothing.
+Below it lies general similarity, whose spread would drown the words.
+"""
+BEHIND_FROM = 20
+"""Number of vectors from which that applies."""
+CROSS_LANGUAGE = 0.4
+"""Words cannot match across languages: there the vector part counts at least this fraction of a word score."""
+TRACE = 0.01
+"""Weight of the raw cosine: it orders results that are otherwise equal."""
+TIE_BREAK = 0.01
+"""Maximum that importance and recency each add, to order equal results. At .15 each they cost a third of the recall."""
+RECENCY_DAYS = 30.0
+"""Recency falls linearly from 1 to 0 over this many days."""
+USE = 0.03
+"""Each doubling of the runs that retrieved a memory adds this to its importance, up to 1."""
+
+# Threshold 1 requires this certainty of a fact, of a conversation turn (whose words and speaker count for more), and
+# without vectors. At the default 0.7, nine of ten correct first hits of the benchmark are kept, and nine of ten
+# questions about things never said find nothing.
 FULL_FACT = 0.325
 FULL_TURN = 0.42
 FULL_TEXT = 0.18
 FULL_WORDS = 0.6
-"""The same of a fact by its words alone: a tag that is asked for has each of them, worth 0.526 in a memory of usual length, while its
-vector may say nothing."""
+"""The same for a fact by words only.
+
+A requested tag contains each of them, worth 0.526 in a memory of usual length, while its vector may say nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A memory that may be a hit, with every part of its score; see ``MemoryHit``."""
+    """A candidate memory with every part of its score; see ``MemoryHit``."""
 
     id: str
     score: float
@@ -72,13 +81,13 @@ class Ranked:
 
 
 def beyond(cosines: np.ndarray, compared: np.ndarray) -> np.ndarray:
-    """How far each cosine is above the tenth best of those ``compared`` (booleans), which are all the scope has; never below 0."""
+    """Return how far each cosine is above the tenth best of those ``compared`` (a mask of the scope); never below 0."""
     import numpy as np
 
     among = cosines[compared]
     if len(among) < BEHIND_FROM:
         return cosines
-    # Most are 0, and to part a heap of equals takes 4 ms at 50 000.
+    # Most are 0, and partitioning so many equal values takes 4 ms for 50 000.
     above = among[among > 0]
     if len(above) >= BEHIND:
         among = above
@@ -88,8 +97,10 @@ def beyond(cosines: np.ndarray, compared: np.ndarray) -> np.ndarray:
 
 
 def relevance(lexical: np.ndarray, beyond: np.ndarray, cosines: np.ndarray, foreign: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted sum of words and vectors, and the word score that went into it: where memory and query are in different languages
-    (``foreign``) the vectors lift it."""
+    """Return the weighted sum of words and vectors, and the word score used.
+
+    Where memory and query are in different languages (``foreign``), the vectors raise the word score.
+    """
     import numpy as np
 
     lifted = np.where(foreign, np.maximum(lexical, CROSS_LANGUAGE * beyond), lexical)
@@ -97,8 +108,10 @@ def relevance(lexical: np.ndarray, beyond: np.ndarray, cosines: np.ndarray, fore
 
 
 def certainty(lexical: np.ndarray, cosines: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """How sure it is that a memory is about the query at all, 0 for not and 1 for a clear match: unlike relevance it does not look at what
-    else there is. ``cosines`` are the memories' own."""
+    """Return how certain it is that a memory is about the query: 0 not at all, 1 a clear match.
+
+    Unlike relevance it does not depend on other memories. ``cosines`` are the memories' own.
+    """
     import numpy as np
 
     facts = (0.2 * np.minimum(1, lexical) + 0.8 * cosines) / FULL_FACT
@@ -109,7 +122,7 @@ def certainty(lexical: np.ndarray, cosines: np.ndarray, turns: np.ndarray) -> np
 
 
 def certainty_of_words(lexical: np.ndarray) -> np.ndarray:
-    """The same where no vectors were compared."""
+    """Like ``certainty`` without vectors."""
     import numpy as np
 
     found: np.ndarray = np.minimum(1, lexical / FULL_TEXT)
@@ -117,7 +130,7 @@ def certainty_of_words(lexical: np.ndarray) -> np.ndarray:
 
 
 def weight_of(importance: np.ndarray, uses: np.ndarray) -> np.ndarray:
-    """Importance, raised by use."""
+    """Return the importance, raised by use."""
     import numpy as np
 
     found: np.ndarray = np.minimum(1, importance + USE * np.log2(1 + uses))

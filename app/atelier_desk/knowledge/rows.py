@@ -1,4 +1,4 @@
-"""What an index knows of each memory besides its words and its vector: a column a fact, a row a memory, and who stands beside whom."""
+"""Columns of an index beside words and vectors: one row per memory, and its neighbours."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _FIRST_ROWS = 256
 
 
 class MemoryRows:
-    """The columns. Rows are only ever added: one whose words change is given up and gets a new row, so that postings stay true.
+    """The columns. Rows are only ever appended: a memory whose words change gets a new row, so that postings stay valid.
 
     Attributes:
-        count: rows in use, given-up ones among them.
+        count: number of rows, including abandoned ones.
         ids: the memory of each row.
-        row_of: the row of each memory there is.
-        names: by ``home``, ``run``, ``tags`` and ``speaker`` what each code of that column stands for.
+        row_of: the row of each existing memory.
+        names: the values behind the codes of the columns ``home``, ``run``, ``tags`` and ``speaker``.
     """
 
     def __init__(self) -> None:
@@ -58,11 +58,14 @@ class MemoryRows:
         return len(self.row_of)
 
     def column(self, name: str) -> np.ndarray:
-        """One column, as long as there are rows."""
+        """Return one column, cut to the number of rows."""
         return self._columns[name][: self.count]
 
     def put(self, entry: MemoryTerms, crc: int) -> tuple[int, bool]:
-        """Take a memory in. Gives its row, and whether that is a new one: it is unless its words (``crc`` of them) are as they were."""
+        """Add or update a memory.
+
+        Returns its row and whether it is new: it is unless the words (``crc`` of them) are unchanged.
+        """
         row = self.row_of.get(entry.id)
         fresh = row is None or int(self._columns["terms"][row]) != crc
         if fresh:
@@ -79,7 +82,7 @@ class MemoryRows:
         return row, fresh
 
     def extend(self, entries: list[MemoryTerms], crcs: list[int]) -> None:
-        """Take many in that are not known yet, each in a new row."""
+        """Append many unknown memories, each in a new row."""
         start = self.count
         self._reserve(start + len(entries))
         values = [_values(entry, crc, self._code) for entry, crc in zip(entries, crcs, strict=True)]
@@ -91,28 +94,28 @@ class MemoryRows:
         self._changed()
 
     def restore(self, columns: dict[str, np.ndarray], ids: list[str], names: dict[str, list[Any]]) -> None:
-        """Be what was kept of other rows, of which none was given up."""
+        """Restore stored rows, none of which is abandoned."""
         self._columns, self.ids, self.count, self.names = columns, ids, len(ids), names
         self.row_of = dict(zip(ids, range(len(ids)), strict=True))
         self._codes = {}
         self._changed()
 
     def remove(self, memory_id: str) -> None:
-        """Give a memory's row up; an unknown one does nothing."""
+        """Abandon a memory's row; unknown ids are ignored."""
         row = self.row_of.pop(memory_id, None)
         if row is not None:
             self._columns["live"][row] = False
             self._changed()
 
     def of_home(self, workflow_id: str | None) -> list[str]:
-        """Ids of the memories of a workflow, or for None of the general ones."""
+        """Return the ids of a workflow's memories, or for None of the general ones."""
         if workflow_id not in self._table("home"):
             return []
         mask = self.column("live") & (self.column("home") == self._code("home", workflow_id))
         return [self.ids[row] for row in mask.nonzero()[0]]
 
     def scope(self, wanted: MemoryFilter, now: float) -> np.ndarray:
-        """The rows of the searched scope, whatever their type and tags, as booleans. What has expired is in no scope."""
+        """Return a mask of the unexpired rows in the searched scope, regardless of type and tags."""
         import numpy as np
 
         key = (wanted.scope, wanted.workflow_id)
@@ -126,7 +129,7 @@ class MemoryRows:
         return homes & (self.column("expires") > now)
 
     def accepted(self, wanted: MemoryFilter, scope: np.ndarray) -> np.ndarray:
-        """Those of a scope's rows that have the type and the tags that are wanted."""
+        """Return the part of a scope's mask with the requested type and tags."""
         import numpy as np
 
         if wanted.type is not None:
@@ -137,8 +140,11 @@ class MemoryRows:
         return scope
 
     def beside(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each row the two memories before and the two after it in its run and home, by time: an array of four rows each, nearest
-        first, ``count`` where there is none; and how many words those have together."""
+        """Return the neighbours of each row and their total number of words.
+
+        Neighbours are the two memories before and two after it in time, of the same run and home: an array of four rows
+        each, nearest first, ``count`` where there is none.
+        """
         if self._beside is None:
             self._beside = self._neighbours()
         return self._beside
@@ -211,5 +217,5 @@ def _values(entry: MemoryTerms, crc: int, code: Any) -> dict[str, Any]:
 
 
 def live_ids(rows: MemoryRows, mask: np.ndarray) -> Iterable[str]:
-    """Ids of the rows of a mask."""
+    """Yield the ids of the rows in a mask."""
     return (rows.ids[row] for row in mask.nonzero()[0])

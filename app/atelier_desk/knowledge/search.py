@@ -1,4 +1,7 @@
-"""Search in memories: vectors and words in process, fused by weighted scores; see ``atelier_desk.knowledge.ranking``."""
+"""Search in memories.
+
+In-process vectors and words, combined by weighted scores; see ``atelier_desk.knowledge.ranking``.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +34,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 BATCH = 64
-"""Memories that are embedded and written together."""
+"""Memories embedded and written together."""
 
 Progress = Callable[[int, int], None]
-"""Called with how many memories are done, and how many there are to do."""
+"""Called with the number of finished memories and the total."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryMatch:
-    """What a search found. ``note`` says why it was text alone, or that memories are still being embedded; empty otherwise."""
+    """Result of a search.
+
+    ``note`` says why only text was searched, or that memories are still being embedded; otherwise empty.
+    """
 
     hits: list[MemoryHit] = field(default_factory=list)
     search_type: Literal["hybrid", "text"] = "text"
@@ -47,21 +53,22 @@ class MemoryMatch:
 
 
 class MemorySearch:
-    """Keeps memories findable and finds them.
+    """Keeps memories searchable, and searches them.
 
-    Memories are written by ``index`` and ``index_many``, which make their vectors; deletions are the repository's, and are followed. The
-    index is loaded at the first search. Without an embedder, or when it fails, full text alone is searched and the result says so.
+    Memories are written by ``index`` and ``index_many``, which also embed them; deletions go through the repository and
+    are followed. The index is loaded at the first search. Without an embedder, or when it fails, only full text is
+    searched, and the result says so.
 
     Attributes:
-        ANY: the filter that accepts every memory there is.
+        ANY: the filter that accepts every memory.
         memories: the repository.
-        coming: the embedder whose vectors are being made while searches still compare those of the old one; else None.
+        coming: the embedder whose vectors are being made while searches still use the old one; else None.
     """
 
     ANY = MemoryFilter(scope=None)
 
     def __init__(self, memories: MemoryRepository, embedder: Embedder | None, clock: Clock, file: Path | None = None) -> None:
-        """``file`` is where the index is kept between starts; without it, it is read from the database each time."""
+        """``file`` stores the index between starts; without it, it is read from the database each time."""
         self.memories = memories
         self._embedder = embedder
         self._clock = clock
@@ -75,45 +82,50 @@ class MemorySearch:
 
     @property
     def embedder(self) -> Embedder | None:
-        """The one whose vectors are compared."""
+        """The embedder whose vectors are compared."""
         return self._embedder
 
     def use(self, embedder: Embedder | None) -> None:
-        """Search with another embedder from now on. Memories it has not embedded yet are found by their words; see ``reembed``."""
+        """Search with another embedder from now on.
+
+        Memories without its vectors are found by words; see ``reembed``.
+        """
         self._embedder, self.coming = embedder, None
         self._keeper.use(embedder)
 
     def change_to(self, embedder: Embedder) -> None:
-        """Search with the embedder in use until ``reembed`` has made all vectors of this one."""
+        """Search with the present embedder until ``reembed`` has made all vectors of this one."""
         if self._embedder is None:
             self.use(embedder)
         else:
             self.coming = None if embedder.id == self._embedder.id else embedder
 
     def forget_loaded(self) -> None:
-        """Read everything again at the next search: rows were written by another way (import, restore)."""
+        """Reload everything at the next search: rows were written directly (import, restore)."""
         self._keeper.forget()
 
     async def warm(self) -> None:
-        """Load the index now, so that the first search does not wait for it, and keep it in its file if it was not there. Where there are
-        no memories there is nothing to wait for, and what an index needs (numpy) is left on the disk."""
+        """Load the index now so that the first search need not wait, and write its file if missing.
+
+        Without memories nothing is loaded, not even numpy.
+        """
         if await self.memories.count():
             await self._keeper.loaded()
             await self._keeper.keep()
 
     async def loaded(self) -> MemoryIndex:
-        """The index itself."""
         return await self._keeper.loaded()
 
     async def aclose(self) -> None:
-        """Finish what is being written, and keep the index for the next start."""
+        """Finish pending writes, and store the index for the next start."""
         await self.settle()
         await self._keeper.keep()
 
     async def index(self, memory: Memory) -> Memory:
-        """Save a memory, new or changed, with its vector, and make it findable. Returns it as it was stored.
+        """Save and embed a new or changed memory and make it searchable; return it as stored.
 
-        When the embedder fails the memory is saved without a vector: it is found by its words, and ``reembed`` makes up for it.
+        When the embedder fails, the memory is saved without a vector: it is found by words, and ``reembed`` adds the
+        vector later.
 
         Raises:
             NotFoundError: its workflow is gone.
@@ -126,10 +138,10 @@ class MemorySearch:
             return await self.memories.save(memory.model_copy(update={"embedder": embedder.id}), made[0])
 
     async def index_many(self, memories: Sequence[Memory], progress: Progress | None = None) -> list[Memory]:
-        """The same for many that are new or have a new content, in batches that are each written whole.
+        """Like ``index`` for many new or changed memories, in batches that are each written atomically.
 
         Raises:
-            NotFoundError: the workflow of one is gone; its batch and those after it are not written.
+            NotFoundError: a workflow is gone; its batch and later ones are not written.
         """
         stored: list[Memory] = []
         for start in range(0, len(memories), BATCH):
@@ -149,15 +161,12 @@ class MemorySearch:
     async def search(
         self, query: str, *, filters: MemoryFilter | None = None, limit: int = limits.MEMORY_LIST_DEFAULT, threshold: float = 0.7
     ) -> MemoryMatch:
-        """The memories most relevant to a query, best first, none that has expired.
+        """Return the unexpired memories most relevant to a query, best first.
 
         Args:
-            filters: whose memories of which type with which tags; every memory there is when left out.
+            filters: workflow, type and tags; every memory when omitted.
             limit: 1 to ``limits.MEMORY_LIST_MAX``.
-            threshold: 0 to 1, the least certainty that a memory is about the query; see ``ranking.certainty``.
-
-        Raises:
-            UsageError: a limit or threshold out of range.
+            threshold: 0 to 1, the minimum certainty that a memory is about the query; see ``ranking.certainty``.
         """
         if not 1 <= limit <= limits.MEMORY_LIST_MAX or not 0.0 <= threshold <= 1.0:
             raise UsageError(
@@ -171,7 +180,7 @@ class MemorySearch:
         question = Question(stems, vector, language(query), frozenset(words(query)))
         hits: list[MemoryHit] = []
         while True:
-            # What was deleted behind our back is forgotten, and others take its place.
+            # Memories deleted meanwhile are dropped, and others take their place.
             now = self._clock.now()
             ranked = await in_tool_thread(index.search, question, wanted, now.timestamp(), limit, threshold)
             known = {memory.id: memory for memory in await self.memories.get_many([each.id for each in ranked])}
@@ -182,14 +191,14 @@ class MemorySearch:
         return MemoryMatch(hits, "hybrid" if vector is not None else "text", note)
 
     def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:
-        """Remember that a run found these memories. It is written in the background: no search waits for it; ``settle`` does."""
+        """Record in the background that a run retrieved these memories: no search waits for it; ``settle`` does."""
         self._keeper.used(memory_ids)
         self._found.setdefault(run_id, {}).update(dict.fromkeys(memory_ids))
         if memory_ids and (self._noting is None or self._noting.done()):
             self._noting = background.start(self._note(), "count of memories found")
 
     async def settle(self) -> None:
-        """Wait until what was found is written down."""
+        """Wait until retrievals are recorded."""
         while self._noting is not None and not self._noting.done():
             await asyncio.wait([self._noting])
 
@@ -201,19 +210,18 @@ class MemorySearch:
             except AtelierError as error:
                 log.warning("it is not noted which memories were found: %s", error)
 
-    # -- vectors anew ----------------------------------------------------------------------------------------------------------------
-
     async def to_embed(self) -> int:
-        """How many memories have no vector yet of the embedder that all are to have."""
+        """Return the number of memories without a vector of the target embedder."""
         embedder = self.coming or self._embedder
         return await self.memories.count_without(embedder.id) if embedder is not None else 0
 
     async def reembed(self, progress: Progress | None = None) -> int:
-        """Give every memory a vector of the embedder in use, or of the one that is to follow it; then search with that, and delete the
-        vectors of others. Returns how many were embedded.
+        """Embed every memory with the embedder in use, or the one to follow it; then search with that, and delete other
+        vectors.
 
-        Searches work meanwhile, with the old embedder until the new one's vectors are whole. Cancelling the task stops it between two
-        batches; a later call, also after a kill, goes on where it stopped. One at a time: a second call waits for the first to end.
+        Returns the number embedded. Searches continue meanwhile, with the old embedder until the new vectors are
+        complete. Cancelling stops between two batches; a later call, also after a kill, continues there. A second call
+        waits for the first.
 
         Raises:
             UsageError: there is no embedder.
@@ -235,7 +243,7 @@ class MemorySearch:
             after, before = "", done
             while batch := await self.memories.without_vector(embedder.id, BATCH, after=after):
                 if embedder is not (self.coming or self._embedder):
-                    return done  # another one was chosen meanwhile
+                    return done  # another embedder was chosen meanwhile
                 after = batch[-1].id
                 self._keeper.embedding(batch)
                 made = await embedder.embed([embedded_text(memory) for memory in batch])
@@ -248,7 +256,7 @@ class MemorySearch:
                 if progress is not None:
                     progress(done, total)
             if embedder is self.coming:
-                await self._switch(embedder)  # what was saved while it read the vectors has an old one: the next round makes up for it
+                await self._switch(embedder)  # memories saved while it read the vectors have an old one; the next round fixes that
             elif done == before:
                 break
         await self.memories.drop_vectors(embedder.id)
@@ -259,10 +267,8 @@ class MemorySearch:
         await self._keeper.take_vectors(embedder)
         self._embedder, self.coming = embedder, None
 
-    # -- the embedder ----------------------------------------------------------------------------------------------------------------
-
     async def _vector(self, query: str) -> tuple[np.ndarray | None, str]:
-        """The query's vector, None with a note where there is none."""
+        """Return the query's vector, or None with a note."""
         vector, note = await query_vector(self._embedder, query)
         if vector is None or self._reembedding is None or self.coming is not None:
             return vector, note
@@ -280,6 +286,6 @@ class MemorySearch:
 
 
 def embedded_text(memory: Memory) -> str:
-    """What a memory's vector is made of: of a turn, who said it too."""
+    """Return the text to embed for a memory; for a turn it includes the speaker."""
     text = f"{memory.agent_source}: {memory.content}" if memory.turn else memory.content
     return text[:EMBEDDED_CHARS]

@@ -1,4 +1,4 @@
-"""Memories that say the same, or that cannot both hold: found by their vectors, told apart by their words."""
+"""Find memories that say the same or contradict each other: by vectors, then by words."""
 
 from __future__ import annotations
 
@@ -13,23 +13,27 @@ if TYPE_CHECKING:
     import numpy as np
 
 COMPARED = 5_000
-"""The newest memories that are compared with one another: twice as many take four times as long, and this many a second."""
+"""Maximum newest memories compared with each other: the time is quadratic, one second for this many."""
 ALIKE = 0.6
-"""Cosine from which the words of two memories are compared: two ports of one server are .63 alike, no fact of the bench is to another."""
+"""Cosine from which the words of two memories are compared.
+
+Two ports of one server have .63; no two facts of the benchmark reach it.
+"""
 SHARED = 0.5
-"""Share of their words that two must have in common to be about the same thing."""
+"""Fraction of their words that two memories must share to be about the same thing."""
 _BLOCK = 500
 _NEGATIONS = frozenset({"not", "no", "never", "none", "cannot", "without", "t", "ne", "n", "pas", "plus", "jamais", "aucun", "sans"})
 
 
 def near_pairs(index: MemoryIndex, wanted: MemoryFilter, now: float, most: int) -> list[tuple[str, str, float]]:
-    """At most so many pairs of memories of the same home and type that are near one another, the nearest first; each with its cosine.
+    """Return at most ``most`` pairs of similar memories of the same home and type, most similar first, with cosines.
 
-    Meant for a thread: 5 000 memories take about a second. Turns of conversations are left out: they repeat themselves by nature.
+    Call it in a thread: 5 000 memories take about a second. Turns of conversations are skipped: they repeat themselves
+    by nature.
 
     Args:
-        wanted: whose memories are compared.
-        now: seconds since 1970; what has expired is left out.
+        wanted: filter of the memories.
+        now: seconds since 1970; expired memories are skipped.
     """
     import numpy as np
 
@@ -59,15 +63,18 @@ def _of_block(matrix: np.ndarray, home: np.ndarray, kind: np.ndarray, start: int
     near[np.arange(start, start + len(near))[:, None] >= np.arange(len(matrix))[None, :]] = 0  # each pair once
     first, second = np.nonzero(near >= ALIKE)
     cosines = near[first, second]
-    if len(cosines) > most:  # of texts that are all alike there are millions
+    if len(cosines) > most:  # many identical texts would give millions
         best = np.argpartition(cosines, len(cosines) - most)[-most:]
         first, second, cosines = first[best], second[best], cosines[best]
     return list(zip(cosines.tolist(), (first + start).tolist(), second.tolist(), strict=True))
 
 
 def relation(first: str, second: str) -> Literal["same", "against", ""]:
-    """``same`` when two texts say the same, or one says it and more; ``against`` when they are about the same thing and each says something
-    of it that the other does not; empty when they are about different things."""
+    """Compare two texts.
+
+    ``same``: they say the same, or one says more; ``against``: they are about the same thing, and each says something
+    that the other does not; empty: they are about different things.
+    """
     one, other = set(content_text(first)), set(content_text(second))
     common = one & other
     if not common or len(common) < SHARED * min(len(one), len(other)):
@@ -79,5 +86,5 @@ def relation(first: str, second: str) -> Literal["same", "against", ""]:
 
 
 def relations(texts: Sequence[tuple[str, str]]) -> list[Literal["same", "against", ""]]:
-    """``relation`` of each two; meant for a thread."""
+    """Return the ``relation`` of each pair; call it in a thread."""
     return [relation(first, second) for first, second in texts]

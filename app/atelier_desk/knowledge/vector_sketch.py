@@ -1,8 +1,8 @@
-"""Short forms of vectors, to look at all of them quickly and at the promising ones exactly.
+"""Shortened vectors, to scan all of them fast and compare only promising ones exactly.
 
-Comparing 50 000 vectors of 512 numbers reads 100 MB and takes 8 ms, whatever the processor; in the 128 directions in which the memories
-differ most it is 25 MB and 2 ms. Measured: the best 1 000 by the short form hold all ten nearest (recall@10 1.000 with 75 to 95 % of the
-length in those directions).
+Comparing 50 000 vectors of 512 numbers reads 100 MB and takes 8 ms on any processor; in the 128 directions in which the
+memories differ most it is 25 MB and 2 ms. Measured: the best 1 000 by sketch contain all ten nearest (recall@10 1.000
+with 75 to 95 % of the length in those directions).
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ if TYPE_CHECKING:
 
 DIRECTIONS = 128
 SAMPLE = 4_000
-"""Vectors from which the directions are found."""
+"""Number of vectors sampled to find the directions."""
 _BLOCK = 4_096
 
 
 class VectorSketch:
-    """The vectors of a matrix along its principal directions, a row a row.
+    """The vectors of a matrix projected on its principal directions, row by row.
 
     Attributes:
-        made_of: how many vectors there were when the directions were found.
-        basis, short: what a file keeps of it.
+        made_of: number of vectors when the directions were found.
+        basis, short: the arrays stored in a file.
     """
 
     def __init__(self, rows: np.ndarray, used: np.ndarray) -> None:
-        """Find the directions from the ``used`` rows and shorten all ``rows``. About 0.3 s for 50 000; meant for a thread."""
+        """Find the directions from the ``used`` rows and project all ``rows``.
+
+        About 0.3 s for 50 000; call it in a thread.
+        """
         import numpy as np
 
         picked = np.random.default_rng(0).choice(used, size=min(SAMPLE, len(used)), replace=False)
@@ -36,18 +39,18 @@ class VectorSketch:
         self.made_of = len(used)
         self.basis: np.ndarray = np.ascontiguousarray(directions[:, -DIRECTIONS:], dtype=np.float32)
         self.short: np.ndarray = np.empty((len(rows), self.basis.shape[1]), dtype=np.float32)
-        for start in range(0, len(rows), _BLOCK):  # in pieces, so that the vectors are never all there in full width
+        for start in range(0, len(rows), _BLOCK):  # in blocks, so that the full-width vectors are never all in memory
             self.short[start : start + _BLOCK] = rows[start : start + _BLOCK].astype(np.float32) @ self.basis
 
     @classmethod
     def restored(cls, basis: np.ndarray, short: np.ndarray, made_of: int) -> VectorSketch:
-        """One that was kept."""
+        """Restore a stored sketch."""
         made = cls.__new__(cls)
         made.basis, made.short, made.made_of = basis, short, made_of
         return made
 
     def set(self, row: int, vector: np.ndarray, capacity: int) -> None:
-        """Follow a changed row; ``capacity`` is how many rows the matrix has."""
+        """Update a changed row; ``capacity`` is the number of rows of the matrix."""
         import numpy as np
 
         if capacity > len(self.short):
@@ -57,6 +60,6 @@ class VectorSketch:
         self.short[row] = vector @ self.basis
 
     def cosines(self, query: np.ndarray, count: int) -> np.ndarray:
-        """Cosines of the first ``count`` rows with a query by the short forms."""
+        """Return the approximate cosines of the first ``count`` rows with a query."""
         found: np.ndarray = self.short[:count] @ (query @ self.basis)
         return found

@@ -1,4 +1,4 @@
-"""The vectors of one embedder beside the rows of the memories, in half precision: 50 000 of 512 numbers are 51 MB."""
+"""The vectors of one embedder by memory row, in half precision: 50 000 of 512 numbers take 51 MB."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ if TYPE_CHECKING:
     import numpy as np
 
 SKETCH_FROM = 2_000
-"""Vectors from which on all are looked at in short form first; below it widening every one to be compared takes 1 ms."""
+"""Number of vectors from which the sketch is scanned first; below, widening all of them takes 1 ms."""
 REFINED = 800
 """Vectors compared exactly after that."""
 
 
 def widened(halves: np.ndarray) -> np.ndarray:
-    """Finite half precision numbers in single precision, exactly. Four times as quick as ``astype``, which goes number by number: the bits
-    are moved to where single precision has them, and the exponent is put right by the product."""
+    """Convert finite half-precision numbers to single precision, exactly.
+
+    Four times as fast as ``astype``, which converts one number at a time: the bits are shifted to their
+    single-precision place, and a multiplication corrects the exponent.
+    """
     import numpy as np
 
     bits = halves.view(np.int16).astype(np.int32)
@@ -30,19 +33,19 @@ def widened(halves: np.ndarray) -> np.ndarray:
 
 
 class RowVectors:
-    """Unit vectors by row. Cosines come from half precision numbers: they are right to 0.0005.
+    """Unit vectors by row. Cosines of half-precision numbers are accurate to 0.0005.
 
     Attributes:
-        embedder: id of the embedder the vectors are of.
-        dimension: length of each vector, 0 until the first one is there.
-        there: which rows have a vector.
+        embedder: id of the embedder of the vectors.
+        dimension: length of each vector, 0 until the first is added.
+        there: mask of the rows with a vector.
     """
 
     def __init__(self, embedder: str, dimension: int) -> None:
         import numpy as np
 
-        # Whatever embedder is in use: for one query's cosines the threads of the matrix library wait for each other on a busy machine,
-        # and a search among 100 000 took four times as long.
+        # For a single query the threads of the matrix library wait for each other on a busy machine: a search among 100
+        # 000 vectors took four times as long.
         limit_to_one_thread()
 
         self.embedder = embedder
@@ -55,7 +58,7 @@ class RowVectors:
         return int(self.there.sum())
 
     def reserve(self, rows: int) -> None:
-        """Have room for so many rows."""
+        """Allocate room for so many rows."""
         import numpy as np
 
         have = len(self.matrix)
@@ -67,7 +70,7 @@ class RowVectors:
             self.there = np.concatenate([self.there, np.zeros(more - have, dtype=bool)])
 
     def put(self, row: int, vector: np.ndarray) -> None:
-        """Give a row its vector."""
+        """Set the vector of a row."""
         import numpy as np
 
         flat = np.asarray(vector, dtype=np.float32).reshape(-1)
@@ -79,7 +82,7 @@ class RowVectors:
             self.sketch.set(row, flat, len(self.matrix))
 
     def load(self, rows: np.ndarray, vectors: np.ndarray) -> None:
-        """Give many rows their vectors; the short forms are made by ``prepare``."""
+        """Set the vectors of many rows; ``prepare`` builds their sketches."""
         if len(rows):
             self._be_of(vectors.shape[1])
             self.reserve(int(rows.max()) + 1)
@@ -88,17 +91,20 @@ class RowVectors:
             self.sketch = None
 
     def _be_of(self, dimension: int) -> None:
-        """Some embedders only say their dimension once they have made a vector."""
+        """Set the dimension: some embedders reveal theirs only with the first vector."""
         if self.dimension != dimension:
             self.__init__(self.embedder, dimension)  # type: ignore[misc]
 
     def remove(self, row: int) -> None:
-        """Take a row's vector away."""
+        """Remove the vector of a row."""
         if row < len(self.there):
             self.there[row] = False
 
     def prepare(self) -> None:
-        """Make the short forms when there are enough vectors, and again when they have become twice as many. Meant for a thread."""
+        """Build the sketch when there are enough vectors, and again when their number has doubled.
+
+        Call it in a thread.
+        """
         import numpy as np
 
         count = len(self)
@@ -106,8 +112,9 @@ class RowVectors:
             self.sketch = VectorSketch(self.matrix, np.flatnonzero(self.there))
 
     def cosines(self, query: np.ndarray, count: int) -> tuple[np.ndarray, bool]:
-        """Cosine of each of the first ``count`` rows with a unit vector, 0 where there is none, and whether they are exact; else they are
-        of the short forms."""
+        """Return the cosine of each of the first ``count`` rows with a unit vector, 0 without vector, and whether they are
+        exact.
+        """
         import numpy as np
 
         wanted = np.asarray(query, dtype=np.float32).reshape(-1)
@@ -122,14 +129,14 @@ class RowVectors:
         return found, self.sketch is None
 
     def exact(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Cosines of some rows, all of which have a vector."""
+        """Return the exact cosines of rows that all have a vector."""
         import numpy as np
 
         found: np.ndarray = widened(self.matrix[rows]) @ np.asarray(query, dtype=np.float32).reshape(-1)
         return found
 
     def has(self, count: int) -> np.ndarray:
-        """Which of the first ``count`` rows have a vector."""
+        """Return which of the first ``count`` rows have a vector."""
         import numpy as np
 
         found = np.zeros(count, dtype=bool)

@@ -1,4 +1,4 @@
-"""What the engine asks of a model server and of an embedder. Everything provider-specific stays behind these."""
+"""Interfaces of model servers and embedders. Everything provider-specific stays behind them."""
 
 from __future__ import annotations
 
@@ -13,38 +13,41 @@ if TYPE_CHECKING:
 
 
 class ChatModel(Protocol):
-    """Streams one reply. A provider is one; a dialect wraps one; tests script one."""
+    """Streams one reply. Implemented by providers, dialects (which wrap one) and test scripts."""
 
     def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         """Yield deltas and, last, exactly one ``ReplyDone``.
 
-        Cancelling the task (or closing the iterator) closes the HTTP request at once.
+        Cancelling the task (or closing the iterator) closes the HTTP request immediately.
 
         Raises:
-            ContextOverflowError: the request does not fit the model's window.
-            ProviderError: anything else that went wrong, with a code, and ``recoverable`` when trying again may help. A stream that ends
-                without its end mark is an error (code ``truncated``), and so is one that stalls (code ``timeout``).
+            ContextOverflowError: the request exceeds the model's context.
+            ProviderError: any other failure, with a code; ``recoverable`` if a retry may help. A stream without its end
+                mark is an error (code ``truncated``), and so is a stalled one (code ``timeout``).
         """
         ...
 
 
 class Provider(ChatModel, Protocol):
-    """A configured server: chat, and what can be learned about its models."""
+    """A configured server: chat and model information."""
 
     name: str
     grammar: bool
-    """Whether it is known to hold a reply to a grammar; a server that is not may refuse the field."""
+    """Whether it is known to enforce grammars; other servers may refuse the field."""
 
     async def list_models(self) -> list[ModelInfo]:
-        """The models the server offers, embedders marked."""
+        """Return the models of the server, with embedders marked."""
         ...
 
     async def model_info(self, model: str) -> ModelInfo:
-        """What is known of one model; from the server when it says, else from the profile table."""
+        """Return information about one model, from the server if available, otherwise from the profile table."""
         ...
 
     async def test(self, *, load: bool = True) -> ProviderHealth:
-        """Reach the server and list its models; never raises for a server's fault. Without ``load``, no model is loaded for it."""
+        """Connect to the server and list its models.
+
+        Server faults never raise. Without ``load``, no model is loaded for it.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -53,13 +56,16 @@ class Provider(ChatModel, Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors. ``id`` names kind, model and dimension: vectors of different ids are never compared."""
+    """Converts texts to unit vectors.
+
+    ``id`` contains kind, model and dimension: vectors with different ids are never compared.
+    """
 
     id: str
     dimension: int
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        """Vectors of shape (len(texts), dimension), float32, each of length 1; never blocks the event loop.
+        """Return vectors of shape (len(texts), dimension), float32, length 1; never blocks the event loop.
 
         Raises:
             ProviderError: the embedder cannot be reached or loaded.

@@ -1,7 +1,7 @@
-"""Turns what model servers say when they refuse or fail into errors with stable codes and sentences for a person.
+"""Convert failures of model servers to errors with stable codes and sentences for people.
 
-Codes: ``auth`` ``quota`` ``not_found`` ``rate_limited`` ``overloaded`` ``loading`` ``bad_request`` ``context_overflow`` ``truncated``
-``timeout`` ``unreachable`` ``proxy`` ``certificate`` ``server_error`` ``bad_response``.
+Codes: ``auth`` ``quota`` ``not_found`` ``rate_limited`` ``overloaded`` ``loading`` ``bad_request`` ``context_overflow``
+``truncated`` ``timeout`` ``unreachable`` ``proxy`` ``certificate`` ``server_error`` ``bad_response``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import shorten
 
 DETAIL_LENGTH = 400
-"""Characters of a server's own words that are shown."""
+"""Maximum characters shown of a server's own message."""
 
 TEMPLATES: dict[str, str] = {
     "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the settings of the provider."),
@@ -82,23 +82,24 @@ _QUOTA_TEXT = re.compile(
 )
 _QUOTA_CODES = frozenset({"insufficient_quota", "billing_not_active", "insufficient_balance", "billing_error"})
 _NO_CREDIT = re.compile(r"credit balance is too low|prepayment credits are depleted|free_tier\w*, limit: 0\b", re.IGNORECASE)
-"""Anthropic says so with 400 and ``invalid_request_error``, Google with 429, also of models that its free tier does not have."""
+"""Anthropic reports this with 400 and ``invalid_request_error``, Google with 429, also for models outside its free tier.
+"""
 _BAD_KEY = re.compile(r"API[ _]key (not valid|not found|expired|not_valid)|API_KEY_INVALID", re.IGNORECASE)
-"""Google says so with 400 and ``INVALID_ARGUMENT``."""
+"""Google reports this with 400 and ``INVALID_ARGUMENT``."""
 _EXPIRED = re.compile(r"(?<!not )\bexpired\b|KEY_EXPIRED", re.IGNORECASE)
 _LOADING_TEXT = re.compile(r"\bload(?:ing|ed)\b|\bwarm(?:ing)?[ -]?up\b|\bstarting\b|not (?:yet )?ready", re.IGNORECASE)
-"""llama.cpp says "Loading model"; Hugging Face "Model X is currently loading"; gateways that wake a server speak of starting."""
+"""llama.cpp: "Loading model"; Hugging Face: "Model X is currently loading"; gateways that wake a server: "starting"."""
 _SPAN = r"(\d+(?:\.\d+)?) ?(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])"
 _WAIT_TEXT = re.compile(rf"(?:try again|retry) (?:in|after) ((?:{_SPAN},? ?(?:and )?)+)", re.IGNORECASE)
 """'Please try again in 7m12.5s' (Groq, OpenAI), 'retry in 36.5s' (Google), 'try again in 2 hours'."""
 _SECONDS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
 NAMED_WAIT_S = (120.0, 366 * 86_400.0)
-"""A longer wait is named by its day and time, up to one that no server can mean."""
+"""Longer waits are shown with day and time, up to one that no server can mean."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorLocation:
-    """Which provider and model an error is about, and the address that was tried, for its sentence."""
+    """Provider, model and address that an error is about."""
 
     provider: str
     model: str = ""
@@ -107,7 +108,7 @@ class ErrorLocation:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an error body says, whatever its shape. ``field`` names the request field it complains about."""
+    """Content of an error body in any format. ``field`` is the request field it complains about."""
 
     message: str = ""
     type: str = ""
@@ -119,20 +120,23 @@ class ErrorBody:
 
 
 def provider_error(where: ErrorLocation, code: str, detail: str, *, say: str = "", **extra: Any) -> ProviderError:
-    """A provider error of one of the codes; ``detail`` is redacted and shortened. ``say`` names another sentence than the code's own."""
+    """Return a provider error with a code.
+
+    ``detail`` is redacted and shortened. ``say`` selects another sentence than the code's own.
+    """
     fields = {"provider": where.provider, "model": where.model, "url": where.url, "detail": _clean(detail), **extra}
     return ProviderError(TEMPLATES[say or code], code=code, recoverable=fields.pop("recoverable", code in RECOVERABLE), **fields)
 
 
 def response_error(where: ErrorLocation, status: int, headers: Mapping[str, str], body: bytes, now: datetime) -> ProviderError:
-    """The error for an HTTP answer that is not a success."""
+    """Return the error for an unsuccessful HTTP response."""
     return _classified(where, status, parse_body(body), retry_after(headers, now), now)
 
 
 def payload_error(where: ErrorLocation, payload: Any) -> ProviderError | None:
-    """The error a message in the middle of a 200 answer carries, None when it carries none.
+    """Return the error inside a 200 response, None if there is none.
 
-    Shapes: ``{"error": …}`` (OpenRouter, llama.cpp, Ollama) and ``{"object": "error", …}`` (Mistral, vLLM).
+    Formats: ``{"error": …}`` (OpenRouter, llama.cpp, Ollama) and ``{"object": "error", …}`` (Mistral, vLLM).
     """
     if not isinstance(payload, dict) or not (payload.get("error") or payload.get("object") == "error"):
         return None
@@ -141,7 +145,7 @@ def payload_error(where: ErrorLocation, payload: Any) -> ProviderError | None:
 
 
 def parse_body(body: bytes) -> ErrorBody:
-    """Read an error body: JSON of any known shape, else the text itself; a page of HTML says nothing."""
+    """Parse an error body: JSON in any known format, otherwise the text itself; HTML pages are ignored."""
     text = body.decode("utf-8", errors="replace").strip()
     try:
         return _from_json(json.loads(text))
@@ -150,7 +154,7 @@ def parse_body(body: bytes) -> ErrorBody:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds a server asked to wait: ``retry-after-ms``, or ``retry-after`` as seconds or as an HTTP date."""
+    """Return the seconds to wait: ``retry-after-ms``, or ``retry-after`` as seconds or HTTP date."""
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -175,9 +179,12 @@ def _number(value: str | None) -> float | None:
 
 
 def _from_json(data: Any) -> ErrorBody:
-    """``error.message``, ``message`` (text or object), ``detail`` (text or list), ``error`` as text; the rest as JSON."""
+    """Parse ``error.message``, ``message`` (text or object), ``detail`` (text or list), ``error`` as text.
+
+    Otherwise as JSON.
+    """
     if isinstance(data, list) and len(data) == 1 and isinstance(data[0], dict):
-        data = data[0]  # Google, where events were not asked for
+        data = data[0]  # Google, when events were not requested
     if not isinstance(data, dict):
         return ErrorBody(message=data if isinstance(data, str) else json.dumps(data, ensure_ascii=False))
     inner = data.get("error")
@@ -200,7 +207,7 @@ def _from_json(data: Any) -> ErrorBody:
 
 
 def _message(data: dict[str, Any]) -> tuple[str, str]:
-    """The words of one level of an error body, and the field they are about."""
+    """Return message and field of one level of an error body."""
     for key in ("message", "detail", "error", "msg"):
         value = data.get(key)
         if isinstance(value, str) and value.strip():
@@ -229,7 +236,7 @@ def _count(value: Any) -> int | None:
 
 
 def _wait_in_words(message: str) -> float | None:
-    """Seconds that a message asks to wait, None when it names no time."""
+    """Return the seconds to wait named in a message, None if it names none."""
     found = _WAIT_TEXT.search(message)
     if found is None:
         return None
@@ -283,22 +290,25 @@ _TYPES = {
     "invalid_image": "bad_request",
     "request_too_large": "bad_request",
 }
-"""Anthropic's types and OpenAI's codes of errors, for one in the middle of a reply, which has no status."""
+"""Anthropic's types and OpenAI's error codes, for errors during a reply, which have no status."""
 _CODES = {
     401: "auth",
     403: "auth",
     404: "not_found",
     405: "not_found",
     408: "timeout",
-    409: "overloaded",  # a lock that was not given in time, says OpenAI's own client, which tries again as well
+    409: "overloaded",  # a lock timeout according to OpenAI's client, which also retries
     429: "rate_limited",
-    501: "not_found",  # a page that was never made: the same request will not be taken later
+    501: "not_found",  # the page does not exist: a retry cannot succeed
     503: "overloaded",
 }
 
 
 def _code(status: int | None, body: ErrorBody) -> str:
-    """The code of an error that is not an overflow. 401 may also mean that the quota is used up (seen at Mistral)."""
+    """Return the code of an error that is not an overflow.
+
+    401 may also mean that the quota is used up (seen at Mistral).
+    """
     quota = body.code in _QUOTA_CODES or body.type in _QUOTA_CODES
     no_credit = _NO_CREDIT.search(body.message) or (status in (401, 403) and _QUOTA_TEXT.search(body.message))
     if status == 402 or quota or no_credit:
@@ -313,7 +323,7 @@ def _code(status: int | None, body: ErrorBody) -> str:
         return "loading"
     if status in _CODES:
         return _CODES[status]
-    if status == 529:  # "overloaded" at Anthropic and those who follow it
+    if status == 529:  # "overloaded" at Anthropic and compatible servers
         return "overloaded"
     if 400 <= status < 500:
         return "bad_request"

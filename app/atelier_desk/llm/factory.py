@@ -1,4 +1,4 @@
-"""Makes providers from their configuration."""
+"""Create providers from their configuration."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 
 def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
-    """The provider a configuration describes; nothing is contacted yet.
+    """Create the provider of a configuration without contacting it.
 
     Args:
-        models_dir: where the built-in provider finds model files.
+        models_dir: folder of the built-in provider's model files.
 
     Raises:
-        UsageError: the base URL cannot be one, or there is no such kind.
+        UsageError: the base URL is invalid, or there is no such kind.
     """
     return provider_type(config.kind).create(config, vault, clock, models_dir)
 
 
 def create_http_provider(config: ProviderConfig, vault: KeyVault, clock: Clock) -> HttpProvider:
-    """The provider for a server, of any kind but the built-in one.
+    """Create a provider of any kind except the built-in one.
 
     Raises:
-        UsageError: the base URL cannot be one, there is no such kind, or it has no server to reach.
+        UsageError: the base URL is invalid, there is no such kind, or it has no server.
     """
     if provider_type(config.kind).builtin:
         raise UsageError(N_("The provider {provider} is built in: it has no address to connect to."), code="kind", provider=config.name)

@@ -1,6 +1,6 @@
-"""Whose a key is, by how it begins: one of another maker is told apart before it leaves this machine.
+"""Identify the vendor of an API key by its prefix, so that another vendor's key never leaves this machine.
 
-Beginnings are those that the makers' own pages show; a key that begins otherwise may be anybody's, and is sent.
+Prefixes are those shown on the vendors' pages; other keys may be anybody's, and are sent.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _MAKERS = (
     ("Perplexity", r"pplx-", ("api.perplexity.ai",)),
     ("GitHub", r"(ghp|gho|ghu|ghs)_|github_pat_", ("models.github.ai",)),
 )
-"""Maker, how its keys begin (``(?!)``: like anybody's) and the hosts of its servers."""
+"""Vendor, prefix of its keys (``(?!)``: none) and hosts of its servers."""
 
 
 def maker_of(key: str) -> str:
-    """The maker whose key this is by its beginning; empty where that cannot be told."""
+    """Return the vendor of a key by its prefix; empty if unknown."""
     return next((maker for maker, begins, _hosts in _MAKERS if re.match(begins, key)), "")
 
 
 def refuse_another_maker(key: str, url: str, provider: str) -> None:
-    """See that a key does not go to the servers of another maker than its own. Servers that are no maker's may want any key.
+    """Refuse to send a key to the servers of another vendor. Servers of no known vendor may want any key.
 
     Raises:
-        ProviderError: it would (code ``auth``).
+        ProviderError: it would be sent there (code ``auth``).
     """
     host = urlsplit(url).hostname or ""
     own = next((maker for maker, _begins, hosts in _MAKERS if host in hosts), "")

@@ -1,4 +1,4 @@
-"""Mistral's own API. It refuses request fields it does not document, and call identifiers that are not nine letters and digits."""
+"""Mistral's own API. It refuses undocumented request fields, and call ids that are not nine letters and digits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.mistral.ai/v1"
 HOTTEST = 1.5
-"""The highest temperature the API takes."""
+"""Maximum temperature of the API."""
 
 
 class MistralProvider(HttpProvider):
-    """Chat with Mistral's models. Usage comes with the last chunk without being asked for.
+    """Chat with Mistral's models. Usage comes with the last chunk without being requested.
 
-    Identifiers of calls made elsewhere are mapped to nine characters, always the same for the same id; Mistral's own stay as they are.
+    Foreign call ids are deterministically mapped to nine characters; Mistral's own stay unchanged.
     """
 
     kind = "mistral"
@@ -36,7 +36,7 @@ class MistralProvider(HttpProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """Adds ``/v1`` when only a host was given."""
+        """Add ``/v1`` if only a host was given."""
         url = checked_base_url(configured or DEFAULT_URL).removesuffix("/chat/completions")
         return url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/v1"
 
@@ -67,7 +67,7 @@ class MistralProvider(HttpProvider):
         return ChatCompletionParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
-        """Chat models and embedders; models that only transcribe, moderate or read documents are left out."""
+        """Return chat models and embedders, without models for transcription, moderation or OCR only."""
         infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data", "id") if isinstance(item.get("id"), str)]
         return [merge_profile(self.kind, info) for info in infos if info is not None]
 
@@ -92,7 +92,10 @@ class MistralProvider(HttpProvider):
 
 
 def _adjustable_reasoning(model: str) -> bool:
-    """Models whose reasoning ``reasoning_effort`` switches: Small since 2603, Medium since 3.5. Should one refuse it, it is dropped."""
+    """Whether ``reasoning_effort`` controls a model's reasoning.
+
+    Small since 2603, Medium since 3.5. If refused, it is omitted.
+    """
     name = bare_name(model)
     return name.endswith(("mistral-small-latest", "mistral-small-2603", "mistral-medium-latest")) or "mistral-medium-3" in name
 

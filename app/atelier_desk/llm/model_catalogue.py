@@ -1,13 +1,14 @@
-"""A dated list of hosted models with their windows, longest replies, prices and abilities: facts only, from models.dev.
+"""A dated list of hosted models with context, maximum reply, prices and capabilities: facts only, from models.dev.
 
-A copy is shipped; ``fetch`` brings a newer one, which is kept in the data folder. A model is looked up by its exact name at its very
-service: what is not in the list stays unknown, and servers on a person's own machine are never looked up. What a person typed and what the
-server says come before it.
+A copy is shipped; ``fetch`` downloads a newer one into the data folder. A model is looked up by exact name at its own
+service: unlisted models stay unknown, and servers on a person's own machine are never looked up. Values entered by the
+person or reported by the server take precedence.
 
-A model of the makers' families that is newer than the list takes what their newest listed one has, as a guess (``newest_relative``).
+A model of a known family that is newer than the list inherits the values of its newest listed relative as a guess
+(``newest_relative``).
 
-Source: https://models.dev (MIT, copyright 2025 models.dev); the shipped copy is made of a checkout of anomalyco/models.dev by
-``make models`` (``packaging/model_list.py``), as a part of making a release.
+Source: https://models.dev (MIT, copyright 2025 models.dev); ``make models`` (``packaging/model_list.py``) creates the
+shipped copy from a checkout of anomalyco/models.dev before a release.
 """
 
 from __future__ import annotations
@@ -38,19 +39,25 @@ SOURCE = "https://models.dev"
 PAGE = "/api.json"
 SHIPPED = Path(__file__).parent / "data" / "models.json"
 MOST_MODELS = 5_000
-"""Of one service; the longest of the sources has some 350."""
+"""Maximum models per service; the largest source has about 350."""
 LATE_S = 60.0
-"""Seconds the source has for all of it."""
+"""Time limit in seconds for the whole download."""
 FIELDS = (
     "context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision", "supports_thinking",
     "price_cache_read", "price_cache_write",
 )  # fmt: skip
 NEVER_TOLD = ("max_output_tokens", "supports_vision", "supports_thinking")
-"""What a list of models in OpenAI's form has no place for: where such a server gave the window, these are still guesses from the name."""
+"""Fields that model lists in OpenAI's format lack.
+
+If such a server reported the context, these are still guesses from the name.
+"""
 
 
 class ListedModel(NamedTuple):
-    """What the list says of a model, in the order of ``FIELDS``: tokens, US dollars for a million tokens, abilities; None is unknown."""
+    """Values of a model in the order of ``FIELDS``.
+
+    Tokens, US dollars per million tokens, capabilities; None is unknown.
+    """
 
     context_window: int | None
     max_output_tokens: int | None
@@ -65,7 +72,7 @@ class ListedModel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelList:
-    """``day`` is of its facts; ``models`` by service, then by name."""
+    """``day`` is the date of its facts; ``models`` by service, then by name."""
 
     day: date
     models: Mapping[str, Mapping[str, ListedModel]]
@@ -75,13 +82,15 @@ class ModelList:
         return sum(len(each) for each in self.models.values())
 
     def facts(self, config: ProviderConfig, model: str) -> ListedModel | None:
-        """What is known of a model of a provider; None for what is not listed."""
+        """Return the values for a provider's model; None if not listed."""
         preset = preset_of(config)
         return self.models.get(preset.id, {}).get(model) if preset is not None else None
 
     def applied(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
-        """A model with what the list knows: over what was assumed from its name, under what the server said. The newer of two list prices
-        counts."""
+        """Return a model with the list's values: they replace assumptions from its name, but not what the server reported.
+
+        Of two list prices the newer applies.
+        """
         if info.source in ("user", "learned"):
             return info
         facts = self.facts(config, info.name)
@@ -101,12 +110,15 @@ class ModelList:
         return info.model_copy(update=update)
 
     def _guessed(self, config: ProviderConfig, info: ModelInfo) -> ModelInfo:
-        """A model with what the newest known one of its family has, under what the server said; marked as a guess from its name."""
+        """Return a model with the values of its newest known relative, below what the server reported.
+
+        Marked as a guess.
+        """
         preset = preset_of(config)
         facts = newest_relative(self.models.get(preset.id, {}), info.name) if preset is not None else None
         if facts is None:
             return info
-        # What the table of names says of whole families is older than what the list says of the newest one.
+        # The table of names, which covers whole families, is older than the list's values for the newest model.
         guessed = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
         known = {field: value for field, value in facts._asdict().items() if value is not None}
         update: dict[str, object] = {field: value for field, value in known.items() if getattr(info, field) is None or field in guessed}
@@ -117,11 +129,11 @@ class ModelList:
 
 _NAMED = re.compile(r"(?P<maker>gpt|claude|gemini)(?P<line>(?:-[a-z]+)*)-(?P<version>\d{1,2}(?:[.-]\d{1,2})?)(?P<variant>(?:-[a-z]\w*)*)")
 _STAMP = re.compile(r"(-latest|-preview|-exp|-\d{2}-\d{4}|-\d{4}-\d{2}-\d{2}|-\d{6,8})+$")
-"""What comes after a name and tells no other model: days, and that it is the newest."""
+"""Suffixes that do not distinguish models: dates, and "latest"."""
 
 
 class _Name(NamedTuple):
-    """``kind`` is what is equal in the versions of one model: ``claude-opus``, ``gpt-mini``."""
+    """``kind`` is common to the versions of a model: ``claude-opus``, ``gpt-mini``."""
 
     maker: str
     kind: str
@@ -137,8 +149,10 @@ def _name_of(model: str) -> _Name | None:
 
 
 def newest_relative(models: Mapping[str, ListedModel], model: str) -> ListedModel | None:
-    """What the newest known model of the same kind has, else the newest of the same maker's that calls tools, the dearest of equals; None
-    where the name is of no known family, or no newer than what is known."""
+    """Return the values of the newest known model of the same kind, or else of the same vendor's newest model with tools.
+
+    Among equals the most expensive. None if the name belongs to no known family, or is not newer than the known ones.
+    """
     wanted = _name_of(model)
     if wanted is None:
         return None
@@ -151,7 +165,7 @@ def newest_relative(models: Mapping[str, ListedModel], model: str) -> ListedMode
 
 
 class _Stored(BaseModel):
-    """The file: a row is the values of ``FIELDS``."""
+    """The file: a row has the values of ``FIELDS``."""
 
     source: str
     licence: str
@@ -178,7 +192,7 @@ class _Modalities(BaseModel):
 
 
 class _Listed(BaseModel):
-    """A model as models.dev writes it; other fields are left alone."""
+    """A model in the format of models.dev; other fields are ignored."""
 
     limit: _Limit = _Limit()
     cost: _Cost = _Cost()
@@ -188,11 +202,11 @@ class _Listed(BaseModel):
 
 
 def read(path: Path) -> ModelList:
-    """A list as ``store`` writes it.
+    """Read a list written by ``store``.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no such list.
+        ValueError: it is not such a list.
     """
     stored = _Stored.model_validate_json(path.read_bytes())
     if stored.fields != FIELDS:
@@ -201,7 +215,7 @@ def read(path: Path) -> ModelList:
 
 
 def newest(kept: Path) -> ModelList:
-    """The kept list, or the shipped one where that is newer or the kept one cannot be read."""
+    """Return the downloaded list, or the shipped one if that is newer or the other is unreadable."""
     shipped = read(SHIPPED)
     try:
         own = read(kept)
@@ -211,7 +225,7 @@ def newest(kept: Path) -> ModelList:
 
 
 def store(path: Path, models: ModelList) -> None:
-    """Write a list in one step: whoever reads sees the old one or the new one.
+    """Write a list atomically.
 
     Raises:
         StorageError: it cannot be written.
@@ -229,10 +243,10 @@ def store(path: Path, models: ModelList) -> None:
 
 
 async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
-    """The list as it is today. Nothing is sent but the request; the services that Atelier knows are kept of it.
+    """Download today's list. Sends nothing but the request; only known services are kept.
 
     Raises:
-        ProviderError: it cannot be had (code of the fault), is late (``timeout``), or is no such list (``bad_response``).
+        ProviderError: download failed (code of the fault), timed out (``timeout``), or is invalid (``bad_response``).
     """
     from atelier_desk.llm.wire.http import HttpClient
 
@@ -254,7 +268,7 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
 
 
 def known_models(answer: Any) -> dict[str, dict[str, ListedModel]]:
-    """What can be used of the answer: models of known services that write text; whatever is not as it should be is left out."""
+    """Return the usable part of the answer: text models of known services; invalid entries are dropped."""
     found: dict[str, dict[str, ListedModel]] = {}
     for preset in PRESETS:
         entry = answer.get(preset.id) if isinstance(answer, dict) and preset.id not in LISTED_NOT else None

@@ -1,4 +1,4 @@
-"""Ollama's own API: lines of JSON, arguments as objects, and a context window that must be asked for."""
+"""Ollama's own API: lines of JSON, arguments as objects, and a context that must be requested."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "http://localhost:11434"
 DEFAULT_WINDOW = 8_192
-"""Tokens asked for when the request does not say; Ollama's own default (4,096 on most machines) cuts long prompts without a word."""
+"""Default context in tokens; Ollama's own default (4,096 on most machines) silently cuts long prompts."""
 
 
 class OllamaProvider(HttpProvider):
     """Chat with a local Ollama server, or ``https://ollama.com`` with a key.
 
-    ``num_ctx`` is always sent. ``truncate`` and ``shift`` are off, so that a prompt that does not fit is an error instead of a prompt whose
-    beginning was dropped. ``think`` is sent as false, or as the effort that was chosen: without it a thinking model
-    thinks, and the others refuse anything but false, and are then asked again without it.
+    ``num_ctx`` is always sent. ``truncate`` and ``shift`` are off, so that a too long prompt is an error instead of
+    losing its beginning. ``think`` is sent as False or as the chosen effort: without it a reasoning model reasons, and
+    others refuse anything but False, and are then asked again without it.
     """
 
     kind = "ollama"
@@ -39,7 +39,7 @@ class OllamaProvider(HttpProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """The server's root, also when the address of one of its interfaces was given."""
+        """Return the server's root, even if an API address was given."""
         return checked_base_url(configured or DEFAULT_URL).removesuffix("/chat").removesuffix("/api").removesuffix("/v1").rstrip("/")
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class OllamaProvider(HttpProvider):
         }
         if request.tools:
             body["tools"] = wire_tools(request)
-        if request.response_schema is not None and not request.tools:  # held to a form, a model could not call them
+        if request.response_schema is not None and not request.tools:  # restricted to a schema, a model could not call them
             body["format"] = request.response_schema
         if not request.enable_thinking:
             body["think"] = False
@@ -75,13 +75,13 @@ class OllamaProvider(HttpProvider):
         return OllamaParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
-        """``GET /api/tags``."""
+        """Read ``GET /api/tags``."""
         models = self.items(await get("GET", "/api/tags"), "models")
         infos = [self._info(item) for item in models if isinstance(item.get("name"), str)]
         return [merge_profile(self.kind, info) for info in infos]
 
     async def model_info(self, model: str) -> ModelInfo:
-        """``POST /api/show``: capabilities and the window the model was trained for."""
+        """Read ``POST /api/show``: capabilities and trained context."""
         shown = await self.json("POST", "/api/show", {"model": model}, model=model)
         if not isinstance(shown, dict):
             raise provider_error(self.http.where(model, "/api/show"), "bad_response", "no model")
@@ -140,7 +140,7 @@ class OllamaParser:
         deltas = self._take(self._lines.flush())
         if not self.ended:
             raise provider_error(self._where, "truncated", "no end mark")
-        if self._calls:  # models that think between calls are given their thoughts back
+        if self._calls:  # models that reason between calls need their reasoning back
             self._assembler.extra = self._parts.value()
         return [*deltas, *self._assembler.done()]
 
@@ -183,7 +183,7 @@ class OllamaParser:
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
                 id, name = call.get("id"), function.get("name")
-                position, self._calls = self._calls, self._calls + 1  # each call is whole, so its own index does not matter
+                position, self._calls = self._calls, self._calls + 1  # each call is complete, so its own index is irrelevant
                 deltas.extend(
                     self._assembler.call(
                         position, id if isinstance(id, str) else "", name if isinstance(name, str) else "", function.get("arguments")
@@ -192,7 +192,7 @@ class OllamaParser:
         return deltas
 
     def _usage(self, chunk: dict[str, Any]) -> Usage | None:
-        """Counts of the last line; the prompt's is left out when all of it was cached, and then estimated."""
+        """Return usage from the last line; the prompt's count is missing if it was fully cached, and then estimated."""
         prompt, reply = chunk.get("prompt_eval_count"), chunk.get("eval_count")
         if not isinstance(reply, int) or reply < 0:
             return None

@@ -1,6 +1,6 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, llama.cpp, LM Studio, vLLM, OpenRouter, DeepSeek and others.
+"""Servers with OpenAI's chat completions: OpenAI, llama.cpp, LM Studio, vLLM, OpenRouter, DeepSeek and others.
 
-They differ in what they add, leave out and refuse; comments name the server a branch is for.
+They differ in additions, omissions and refusals; comments name the server that a branch is for.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.openai.com/v1"
 MESSAGE_FIELDS = ("reasoning_details", "reasoning_content", "reasoning")
-"""What servers add to a reply and want back with it."""
+"""Fields that servers add to a reply and expect back."""
 JSON_SCHEMA = "json_schema"
-"""Among the fields a model refused: a form of the answer by a schema. It is asked for any JSON object then (DeepSeek)."""
+"""Marks a model that refuses JSON schemas. It is then asked for any JSON object (DeepSeek)."""
 SYSTEM_MESSAGES = "system messages"
-"""Among the fields a model refused: they are said by the user then."""
+"""Marks a model that refuses system messages. They are then sent as the user's."""
 _NO_SYSTEM = re.compile(
     # templates of Gemma on llama.cpp and vLLM: 'System role not supported'; OpenAI's first reasoning models: "'messages[0].role' does not
     # support 'system' with this model"
@@ -39,14 +39,18 @@ _NO_SYSTEM = re.compile(
     re.IGNORECASE,
 )
 EMPTY_REASONING = "no reasoning_content"
-"""Among the fields a model refused: an assistant message without ``reasoning_content``. DeepSeek wants it of all, whoever wrote them."""
+"""Marks a model that refuses assistant messages without ``reasoning_content``.
+
+DeepSeek requires it on all, whoever wrote them.
+"""
 
 
 class OpenAICompatibleProvider(HttpProvider):
-    """Chat completions with streaming.
+    """Streaming chat completions.
 
-    ``stream_options`` asks for usage; ``max_tokens`` becomes ``max_completion_tokens`` where the server wants that; a server that refuses
-    one of the ``droppable`` fields is asked again without it, and the field is left out from then on.
+    ``stream_options`` requests usage; ``max_tokens`` becomes ``max_completion_tokens`` if the server wants that; a
+    server that refuses one of the ``droppable`` fields is asked again without it, and the field is omitted from then
+    on.
     """
 
     kind = "openai"
@@ -68,7 +72,7 @@ class OpenAICompatibleProvider(HttpProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """Adds ``/v1`` (``/openai/v1`` for Azure) when only a host was given, and drops the chat path when the whole address was pasted."""
+        """Add ``/v1`` (``/openai/v1`` for Azure) if only a host was given, and remove a pasted chat path."""
         url = checked_base_url(configured or DEFAULT_URL).removesuffix("/chat/completions")
         if urlsplit(url).path.strip("/"):
             return url
@@ -96,7 +100,7 @@ class OpenAICompatibleProvider(HttpProvider):
         elif request.tools:  # llama.cpp refuses a grammar together with tools
             body["tools"] = wire_tools(request)
         if not request.enable_thinking and not self._is_openai():
-            body["chat_template_kwargs"] = {"enable_thinking": False}  # llama.cpp and vLLM hand it to the model's template
+            body["chat_template_kwargs"] = {"enable_thinking": False}  # llama.cpp and vLLM pass it to the model's template
         if request.effort is not None and request.enable_thinking:
             body["reasoning_effort"] = request.effort
         if "max_tokens" in refused:
@@ -104,7 +108,10 @@ class OpenAICompatibleProvider(HttpProvider):
         return {field: value for field, value in body.items() if field not in refused}
 
     def _takes_both(self) -> bool:
-        """Whether a form of the answer goes together with tools: other servers hold the calls to it too, so that none can be made."""
+        """Whether an answer schema can be combined with tools.
+
+        Other servers also apply it to calls, which makes them impossible.
+        """
         return self._is_openai() or is_azure(self.http.base_url)
 
     def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, Any]]:
@@ -118,7 +125,7 @@ class OpenAICompatibleProvider(HttpProvider):
         return messages
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
-        """Also the fields of messages that go back to a server: older ones refuse what newer ones demand."""
+        """Also return message fields that are sent back to a server: older ones refuse what newer ones require."""
         if wants_data(error):
             return {EMPTY_REASONING} if "reasoning_content" in str(error.params.get("detail", "")) else set()
         asked = payload.get("messages", ())
@@ -135,13 +142,13 @@ class OpenAICompatibleProvider(HttpProvider):
         return ChatCompletionParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
-        """``GET /models``; metadata where a server adds it (vLLM, llama.cpp, OpenRouter, LM Studio)."""
+        """Read ``GET /models`` with the metadata of some servers (vLLM, llama.cpp, OpenRouter, LM Studio)."""
         items = self.items(await get("GET", "/models"), "data", "id")
         models = [self._info(item) for item in items if isinstance(item.get("id"), str) and item["id"]]
         return [merge_profile(self.kind, info, own=self._is_openai()) for info in models]
 
     async def model_info(self, model: str) -> ModelInfo:
-        """As listed; a llama.cpp server also tells its real window, LM Studio the loaded one."""
+        """Return the listed information; llama.cpp also reports its real context, LM Studio the loaded one."""
         info = await super().model_info(model)
         if self._is_openai() or is_azure(self.http.base_url) or info.source == "server":
             return info
@@ -180,7 +187,7 @@ class OpenAICompatibleProvider(HttpProvider):
 
 
 def by_user(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
-    """The conversation with what system messages say at the beginning of the user's first one."""
+    """Move system messages to the beginning of the user's first message."""
     system = "\n\n".join(message.content for message in messages if message.role is Role.SYSTEM)
     rest = [message for message in messages if message.role is not Role.SYSTEM]
     if not rest or rest[0].role is not Role.USER:
@@ -189,7 +196,7 @@ def by_user(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
 
 
 def wire_message(message: ChatMessage) -> dict[str, Any]:
-    """A message as chat completions have it. Of its reasoning only what the server wants back is sent."""
+    """Return a message in the format of chat completions. Reasoning is only sent if the server expects it back."""
     if message.role is Role.TOOL:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
     data = returned(message.provider_data)
@@ -214,7 +221,7 @@ def wire_message(message: ChatMessage) -> dict[str, Any]:
 
 
 def wire_tools(request: ChatRequest) -> list[dict[str, Any]]:
-    """Tool definitions as OpenAI, Mistral and Ollama all have them."""
+    """Return tool definitions in the common format of OpenAI, Mistral and Ollama."""
     return [
         {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
         for tool in request.tools
@@ -222,12 +229,12 @@ def wire_tools(request: ChatRequest) -> list[dict[str, Any]]:
 
 
 def json_schema_format(schema: dict[str, Any]) -> dict[str, Any]:
-    """``response_format`` for a schema; ``strict`` only for schemas OpenAI accepts as such."""
+    """Return ``response_format`` for a schema; ``strict`` only if OpenAI accepts it."""
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)}}
 
 
 def _per_million(price: Any) -> float | None:
-    """OpenRouter's price of one token, as text, for a million; -1 means it varies."""
+    """Convert OpenRouter's price per token (text) to per million; -1 means variable."""
     try:
         value = float(price)
     except (TypeError, ValueError):
@@ -236,7 +243,9 @@ def _per_million(price: Any) -> float | None:
 
 
 def _is_strict(schema: Any) -> bool:
-    """Whether every object in a schema forbids other fields and requires all its own, as OpenAI's strict mode asks."""
+    """Whether every object in a schema forbids additional fields and requires all its own, as OpenAI's strict mode
+    demands.
+    """
     if isinstance(schema, list):
         return all(_is_strict(item) for item in schema)
     if not isinstance(schema, dict):

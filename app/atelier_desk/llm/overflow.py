@@ -1,4 +1,4 @@
-"""How servers say that a request is too long for the model, and how many tokens it takes. One row a server; a test has its words."""
+"""Recognise errors about too long requests, with token counts. One row per server; a test has their messages."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 
 class Overflow(NamedTuple):
-    """What a refusal says: tokens of the model's window and of the prompt, None where it does not."""
+    """Tokens of the context and of the prompt in a refusal, None if not stated."""
 
     window: int | None = None
     prompt: int | None = None
 
 
 CODES = frozenset({"exceed_context_size_error", "context_length_exceeded", "context_window_exceeded", "model_max_prompt_tokens_exceeded"})
-"""Types and codes of errors that say nothing else."""
+"""Error types and codes with only this meaning."""
 STATUSES = frozenset({None, 400, 413, 422, 500})
-"""llama.cpp says it with 500, TGI with 422; None: in the middle of a reply."""
+"""llama.cpp uses 500, TGI 422; None: during a reply."""
 
 _PATTERNS = tuple(
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
@@ -59,7 +59,7 @@ _PATTERNS = tuple(
 
 
 def overflow(status: int | None, message: str, codes: tuple[str, ...] = ()) -> Overflow | None:
-    """What an error says of a request that is too long; None when it says something else.
+    """Return the overflow described by an error; None for any other error.
 
     Args:
         codes: its type and code.

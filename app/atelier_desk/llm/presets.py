@@ -1,7 +1,7 @@
-"""Services and servers that people use, with what a person has to know of each to add it: a list to choose from, no code behind it.
+"""Common services and servers with what is needed to add them: data only.
 
-Addresses and names of variables are those of models.dev at f3fc692 (2026-07-02, MIT) and of the makers' own pages; pages for keys are the
-makers'. A kind of provider that no line is of is offered as it registered itself.
+Addresses and variable names are from models.dev at f3fc692 (2026-07-02, MIT) and the vendors' pages; key pages are the
+vendors'. A kind of provider without a line here is offered as registered.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class Preset:
     """A service, or a program that serves models.
 
     Attributes:
-        id: its name in the list of models (``llm.listed``) where that has one.
+        id: its name in the model list (``llm.model_catalogue``), if listed.
         title: a proper name, not translated.
-        needs: what it takes to use it, an English ``N_`` string.
-        keys: the page where its keys are made.
-        env: the variable that usually holds one.
-        example: for one without an address of its own, what an address looks like.
-        hosts: what else its address may be on; of a host that begins with a dot, any below it.
+        needs: what is needed to use it, an English ``N_`` string.
+        keys: page where keys are created.
+        env: variable that usually holds the key.
+        example: example address, if it has no fixed one.
+        hosts: further hosts of its address; one with a leading dot includes all subdomains.
     """
 
     id: str
@@ -47,7 +47,7 @@ class Preset:
 
     @property
     def model(self) -> str:
-        """What is proposed there; empty where many makers' models are, or none is known."""
+        """The proposed model; empty for services with many vendors' models, or if none is known."""
         entry = find(self.kind)
         return entry.model if entry is not None and self.kind != any_server_type().kind else ""
 
@@ -90,13 +90,13 @@ PRESETS = (
     Preset("vllm", "vLLM", "http://localhost:8000/v1", HERE, words="local"),
 )  # fmt: skip
 FIRST = ("openai", "anthropic", "google", "mistral", "openrouter")
-"""The services that most people have a key of, in the order in which they are offered at first start."""
+"""The most common services, in the order offered at first start."""
 LISTED_NOT = frozenset({"azure", "ollama", "lmstudio", "llama.cpp", "vllm"})
-"""What a model costs and holds there depends on the deployment or the machine: nothing is taken from a list."""
+"""Prices and contexts depend on the deployment or machine: the model list does not apply."""
 
 
 def presets() -> list[Preset]:
-    """What can be added: the list, kinds that no line is of, and last any other server."""
+    """Return what can be added: the list, kinds without a line, and last any other server."""
     known = {preset.kind for preset in PRESETS}
     own = [entry for entry in provider_types() if not entry.builtin and entry.kind not in known]
     more = [Preset(entry.kind, entry.name or entry.title, entry.url, KEY if entry.needs_key else ADDRESS, kind=entry.kind) for entry in own]
@@ -109,15 +109,17 @@ def presets() -> list[Preset]:
 
 
 def preset_of(config: ProviderConfig) -> Preset | None:
-    """The service a configuration is of, told by its host; None for any other, and for what runs on this machine."""
+    """Return the service of a configuration by its host; None for others, and for local servers."""
     entry = find(config.kind)
     host = urlsplit(config.base_url or (entry.url if entry is not None else "")).hostname or ""
     return next((each for each in PRESETS if each.needs != HERE and _is_of(host, each)), None)
 
 
 def at_usual_place(url: str, variable: str) -> bool:
-    """Whether an address is on the very server of a service of the list, and the key is looked for where that service's usually is. A
-    host below which everybody can have one of their own (Azure) is nobody's usual place."""
+    """Whether an address is a listed service's own server and the key is in its usual variable.
+
+    Shared hosts with customer subdomains (Azure) do not count.
+    """
     try:
         parts = urlsplit(url)
         place = (parts.scheme, parts.hostname, parts.port)
@@ -132,7 +134,7 @@ def at_usual_place(url: str, variable: str) -> bool:
 
 
 def name_for(config: ProviderConfig, taken: Iterable[str]) -> str:
-    """A free name for a new provider: that of its service, else of its host; ``taken`` are the names there are."""
+    """Return a free name for a new provider: from its service, otherwise its host; ``taken`` are existing names."""
     preset = preset_of(config)
     host = urlsplit(config.base_url).hostname or ""
     entry = find(config.kind)

@@ -1,6 +1,6 @@
-"""What is known of models by their names, for servers that do not tell: tools, thinking, images, window, and the dialect that follows.
+"""Assumptions about models by name, for servers that do not report them: tools, reasoning, images, context, dialect.
 
-A profile is a guess of last resort. What the server says comes before it, and what the user edited comes before both.
+Profiles are a last resort: values reported by the server, and then those edited by the user, take precedence.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from atelier_desk.llm.prices import Prices, price_of
 from atelier_desk.llm.registry import find
 
 TEXT, LINES, PATCH = "text", "lines", "patch"
-"""How a part of a file is changed: by the exact text, by line numbers with a check of what is there, by a patch."""
+"""Edit forms: exact text replacement, line numbers with a check of their content, patch."""
 _USUAL_FORMS = (TEXT, LINES)
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is assumed of a model; None means unknown. ``context_window`` and ``max_output`` are in tokens.
+    """Assumptions about a model; None means unknown. ``context_window`` and ``max_output`` are in tokens.
 
     Attributes:
-        edit_forms: the forms of an edit that it is offered; the others are taken, too, when it uses them.
+        edit_forms: the edit forms offered; others are accepted too.
     """
 
     supports_tools: bool | None = None
@@ -47,8 +47,8 @@ class _Family(NamedTuple):
     max_output: int | None
 
 
-# The first that matches the model's name (lower case, without owner and path) counts: put the narrower first.
-# Sources: the model cards and documentation of the makers named in the comments.
+# The first match of the name (lower case, without owner and path) applies: put narrower patterns first. Sources: model
+# cards and documentation of the vendors named in the comments.
 _FAMILIES = (
     # OpenAI
     _Family(r"gpt-oss", True, True, False, 131_072, None),
@@ -95,8 +95,8 @@ _FAMILIES = (
     _Family(r"claude-(opus-4[-.][6-9]|[a-z]+-([5-9]|\d\d))", True, True, True, 1_000_000, 128_000),
     _Family(r"claude", True, True, True, 200_000, None),
 )
-# The patch text is OpenAI's (GPT-4.1 prompting guide, "apply_patch"), and its models were trained on it; to others it is foreign. Small
-# models mix forms up: one, the simplest, is enough for them.
+# The patch format is OpenAI's (GPT-4.1 prompting guide, "apply_patch"), and its models were trained on it; others do
+# not know it. Small models confuse forms, so they get only the simplest.
 _EDIT_FORMS = (
     (r"gpt-(oss|[5-9]|\d\d|4\.1)|o[34](-|$)|codex", (TEXT, LINES, PATCH)),
     (r"phi|tinyllama|llama-?2|vicuna|smollm\d?|gemma|ministral|gpt-3\.5", (TEXT,)),
@@ -106,19 +106,19 @@ _EMBEDDERS = re.compile(r"embed|(^|[-_/])(bge|gte|e5|minilm|sentence)([-_.:]|$)"
 
 
 def bare_name(model: str) -> str:
-    """A model's name without owner, path and file ending, in lower case: what the patterns are matched against."""
+    """Return a model's name without owner, path and file extension, in lower case, for matching."""
     return model.replace("\\", "/").rsplit("/", 1)[-1].lower().removesuffix(".gguf")
 
 
 @lru_cache(maxsize=256)
 def _look_up(name: str) -> tuple[_Family | None, tuple[str, ...]]:
-    """The family and the edit forms of a bare name: each request asks for them."""
+    """Return the family and edit forms of a bare name, cached because each request needs them."""
     family = next((entry for entry in _FAMILIES if re.search(rf"(^|[-_.])({entry.pattern})", name)), None)
     return family, next((forms for pattern, forms in _EDIT_FORMS if re.search(rf"(^|[-_.])({pattern})", name)), _USUAL_FORMS)
 
 
 def profile(kind: ProviderKind, model: str) -> Profile:
-    """What is assumed of a model of a provider of this kind; an empty kind is any, of which no prices are known."""
+    """Return the assumptions about a model of this kind of provider; an empty kind means any, without prices."""
     name = bare_name(model)
     family, forms = _look_up(name)
     known_kind = find(kind) if kind else None
@@ -132,9 +132,9 @@ def profile(kind: ProviderKind, model: str) -> Profile:
 
 
 def merge_profile(kind: ProviderKind, info: ModelInfo, *, own: bool = True) -> ModelInfo:
-    """A model with its unknown fields filled in from its profile; what is known already stays.
+    """Fill a model's unknown fields from its profile.
 
-    ``own`` is whether it is on its maker's server: what the same model costs elsewhere is not known.
+    ``own``: it runs on its vendor's server; elsewhere its price is unknown.
     """
     known = profile(kind, info.name)
     if not own:
@@ -155,9 +155,11 @@ def merge_profile(kind: ProviderKind, info: ModelInfo, *, own: bool = True) -> M
 
 
 def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
-    """How an agent's calls are written: as configured, else guided for the starter model, native where tools are known to work, else XML.
+    """Return an agent's dialect: as configured, otherwise guided for the starter, native if tools are known to work, else
+    XML.
 
-    Unknown means XML: servers ignore ``tools`` silently when a model's template has no place for them (seen with llama.cpp).
+    Unknown means XML: servers silently ignore ``tools`` if a model's template has no place for them (seen with
+    llama.cpp).
     """
     if config.tool_dialect is not ToolDialect.AUTO:
         return config.tool_dialect
@@ -169,7 +171,7 @@ def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
 
 
 def looks_like_embedder(model: str) -> bool:
-    """Whether a name is that of an embedding model."""
+    """Whether a name looks like an embedding model."""
     return _EMBEDDERS.search(model.lower()) is not None
 
 

@@ -1,4 +1,4 @@
-"""What the HTTP providers share: attempts, retries, fields a server refused, health."""
+"""Base of HTTP providers: attempts, retries, refused fields, health."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ class HttpProvider(ABC):
 
     Attributes:
         name: the provider's configured name.
-        chat_path: where chat requests go, after the base URL; ``chat_page`` gives that of a model.
-        droppable: request fields that may be left out when the server refuses them; what was refused is remembered per model.
-        headers: what every request has, names in lower case; the owner's own headers win over them.
+        chat_path: path of chat requests after the base URL; ``chat_page`` returns that of a model.
+        droppable: request fields that may be omitted if the server refuses them; remembered per model.
+        headers: default headers, names in lower case; the user's own take precedence.
     """
 
     kind: ClassVar[ProviderKind]
@@ -74,7 +74,7 @@ class HttpProvider(ABC):
         timeouts: Timeouts | None = None,
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """Raises UsageError when the base URL cannot be one."""
+        """Raise UsageError if the base URL is invalid."""
         self.name = config.name
         self.config = config
         self.retry = retry or RetryPolicy()
@@ -88,26 +88,29 @@ class HttpProvider(ABC):
     @staticmethod
     @abstractmethod
     def base_url(configured: str) -> str:
-        """The URL that paths are added to; an empty one means the kind's usual server."""
+        """Return the URL to which paths are appended; an empty one means the kind's default server."""
 
     @abstractmethod
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        """The request's JSON body, without the fields this model refused before."""
+        """Return the request's JSON body without fields this model has refused."""
 
     @abstractmethod
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
-        """A parser for one answer; ``where`` is what its errors are about."""
+        """Return a parser for one answer; ``where`` is what its errors are about."""
 
     @abstractmethod
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
-        """The models the server offers, fetched with ``get(method, path)``."""
+        """Read the server's models with ``get(method, path)``."""
 
     def chat_page(self, model: str) -> str:
-        """Where the chat requests to a model go, after the base URL."""
+        """Return the path of chat requests for a model, after the base URL."""
         return self.chat_path
 
     def client(self, url: str, timeouts: Timeouts, *, secrets: bool = True) -> HttpClient:
-        """Connections to an address as the provider is configured; without ``secrets`` nothing that only its own server may see is sent."""
+        """Return a client for an address with the provider's configuration.
+
+        Without ``secrets`` it sends nothing confidential.
+        """
         return HttpClient(
             url,
             provider=self.name,
@@ -124,7 +127,7 @@ class HttpProvider(ABC):
             return await self.read_models(self.json)
         except ProviderError as error:
             if doubtful(error) and error.status is not None:
-                return []  # many servers have no such page; whether the address is wrong shows in a test, or at the first request
+                return []  # many servers lack this page; a wrong address shows in a test or at the first request
             raise
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
@@ -136,16 +139,17 @@ class HttpProvider(ABC):
                 yield delta
 
     async def model_info(self, model: str) -> ModelInfo:
-        """What the model list says of one model; a model that is not listed gets what the profile table knows."""
+        """Return a model's information from the model list; unlisted models get the profile's assumptions."""
         models = await self.list_models()
         unlisted = merge_profile(self.kind, ModelInfo(provider=self.name, name=model), own=is_own(self.config))
         return next((info for info in models if info.name == model), unlisted)
 
     async def test(self, *, load: bool = True) -> ProviderHealth:
-        """Reach the server and count its models: once, because a person waits. The key is read anew from the keyring.
+        """Connect to the server and count its models, once, because a person waits. The key is read again from the
+        keyring.
 
-        A server without a list of models is well when it knows the page for chats. When the address looks wrong, others of the same host
-        are tried, each for a few seconds, and the one that answers is named.
+        A server without a model list is healthy if it has the chat page. If the address looks wrong, others on the same
+        host are tried for a few seconds each, and the one that answers is named.
         """
         self._vault.forget_cached(self.name)
         start = self._clock.monotonic()
@@ -157,7 +161,7 @@ class HttpProvider(ABC):
         return ProviderHealth(ok=True, latency_ms=self._since(start), models=len(models), message=_("Connected."))
 
     async def _looked_around(self, health: ProviderHealth) -> ProviderHealth:
-        """What to say when the list of models was not where it should be."""
+        """Return the health when the model list was not found at the expected address."""
         tried = EndpointAddress(self.kind, self.http.base_url)
         try:
             if health.code != "unreachable" and await answers_chat(self.client, tried, self.chat_page("model")):
@@ -179,13 +183,13 @@ class HttpProvider(ABC):
         await self.http.aclose()
 
     async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
-        """A call that gives its answer at once, with retries."""
+        """Make a non-streaming request, with retries."""
         return await call_with_retries(
             lambda: self.http.json(method, path, payload, model=model), clock=self._clock, policy=self.retry, rng=self._rng
         )
 
     async def optional_json(self, method: str, path: str) -> dict[str, Any]:
-        """The object a page that not every server has answers with, empty when this one does not."""
+        """Return the object of a page that not every server has, empty if missing."""
         try:
             answer = await self.http.json(method, path)
         except ProviderError as error:
@@ -195,7 +199,7 @@ class HttpProvider(ABC):
         return answer if isinstance(answer, dict) else {}
 
     async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
-        """Vectors for the texts of ``payload["input"]``, in their order, as the server has them; anything else when it gave none.
+        """Return the vectors of ``payload["input"]`` in order, in the server's format; anything else if it returned none.
 
         Raises:
             ProviderError: the server cannot be reached or has no such page.
@@ -205,25 +209,26 @@ class HttpProvider(ABC):
         return [item.get("embedding") for item in items]
 
     def items(self, answer: Any, key: str, name: str = "") -> list[dict[str, Any]]:
-        """The objects of a list in an answer, or of an answer that is a bare list (Together's models). An item that is text, where
-        ``name`` is given, is an object with that name alone.
+        """Return the objects of a list in an answer, or of a bare list (Together's models).
+
+        With ``name``, text items become objects with only that name.
 
         Raises:
             ProviderError: the answer has no such list (``bad_response``).
         """
         items = answer.get(key) if isinstance(answer, dict) else answer
         if items is None and isinstance(answer, dict) and key in answer:
-            items = []  # an empty list, as some servers written in Go have it
+            items = []  # null for an empty list, from some servers written in Go
         if not isinstance(items, list):
             raise provider_error(self.http.where(""), "bad_response", f"no list {key}")
         named = [{name: item} if name and isinstance(item, str) else item for item in items]
         return [item for item in named if isinstance(item, dict)]
 
     async def _attempt(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """One attempt; repeated at once, without a field, when the server refuses that field and nothing was shown yet.
+        """Make one attempt; repeat it without a field that the server refuses, as long as nothing was shown.
 
-        A server that misses data it once sent, or no longer takes it, is asked again with the calls of other models told as text, and at
-        last with its own too.
+        A server that misses data it once sent, or no longer accepts it, is asked again with other models' calls as
+        text, and finally its own too.
         """
         told = 0
         while True:
@@ -272,7 +277,7 @@ class HttpProvider(ABC):
             yield delta
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
-        """The droppable fields of the request that an error complains about."""
+        """Return the droppable request fields that an error complains about."""
         if error.status not in REFUSAL_STATUSES or error.code != "bad_request":
             return set()
         detail = str(error.params.get("detail", "")).lower()
@@ -285,14 +290,14 @@ class HttpProvider(ABC):
         }
 
     def usual_key_style(self) -> KeyStyle:
-        """The header the key goes into where the configuration leaves that open."""
+        """Return the default header for the key."""
         return KeyStyle.API_KEY if is_azure(self.http.base_url) else KeyStyle.BEARER
 
     async def _key(self) -> str | None:
         return await self._vault.key_for(self.config)
 
     async def _credentials(self) -> dict[str, str]:
-        """The headers with the key and the owner's own, which win over it."""
+        """Return the key header and the user's own headers, which take precedence."""
         headers = {**self.headers, **await self._vault.headers_for(self.config)}
         try:
             key = await self._key()

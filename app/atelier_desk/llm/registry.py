@@ -1,7 +1,7 @@
-"""The kinds of model servers. A kind registers itself in a file of ``llm/providers``; adding one is adding that file.
+"""Registry of the kinds of model servers. A kind registers itself in a module of ``llm/providers``.
 
-The file says what the screens, the command line and first start show of the kind, and how its provider is made; an adapter that speaks to
-the server may be in the same file or in one of its own, which is then imported when a provider of the kind is first used.
+The module defines what screens, command line and first start show of the kind, and how its provider is created; an
+adapter in another module is imported when a provider of the kind is first used.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault
 
 Create = Callable[["ProviderConfig", "KeyVault", "Clock", Path], "Provider"]
-"""Makes a provider; nothing is contacted yet. The path is the folder of downloaded model files.
+"""Creates a provider without contacting it. The path is the folder of downloaded model files.
 
-Raises UsageError when the configuration's address cannot be one."""
+Raises UsageError if the configuration's address is invalid.
+"""
 
 
 class RecognisedKey(NamedTuple):
-    """A server on this machine: its software's proper name, what comes after its root in a base URL, its models and version."""
+    """A server found on this machine: proper name of its software, base URL path, models and version."""
 
     software: str
     path: str = ""
@@ -45,21 +46,22 @@ class ProviderType:
 
     Attributes:
         kind: its name in configurations and on the command line: lower-case letters, digits and dashes.
-        title: what people call it, an English ``N_`` string; ``name`` is what a new provider of it is called first.
-        create: makes a provider.
-        order: where it stands in lists, low first; also the order in which servers on this machine are recognised.
-        url: its usual address, used where a configuration has none.
-        icon: of the providers in lists.
-        builtin: part of the program: it has one provider, of its own name, with no address and no key.
-        any_server: what a server of an unknown make is taken for, also by first start.
-        hint: for first start, what a person should know of it; ``model`` is what it proposes there. Kinds with a model have a card.
+        title: display name, an English ``N_`` string; ``name``: default name of a new provider.
+        create: creates a provider.
+        order: position in lists, low first; also the order of recognising local servers.
+        url: default address.
+        icon: of its providers in lists.
+        builtin: part of the program: one provider with the kind's name, without address and key.
+        any_server: the kind assumed for unknown servers, also at first start.
+        hint: for first start, notable facts; ``model``: the proposed model. Kinds with a model have a card.
         needs_key: no request works without a key.
-        embeds: its providers make vectors too (``HttpProvider.embeddings``).
-        prices: list prices by pattern of the bare model name; ``free`` where nothing costs anything.
-        pictures: what its servers take of pictures.
-        models_page, models_key: where its list of models is, and under which field; ``at_root`` when its pages begin at the server's root.
-        ports, pages: where servers of the kind listen on this machine, and the pages that tell; ``recognise`` is given the objects that the
-            pages answered with (empty for none).
+        embeds: its providers also create vectors (``HttpProvider.embeddings``).
+        prices: list prices by pattern of the bare model name; ``free``: nothing costs anything.
+        pictures: accepted images.
+        models_page, models_key: location of the model list, and its field; ``at_root``: its pages begin at the server's
+            root.
+        ports, pages: local ports of such servers, and pages that identify them; ``recognise`` gets the objects of these
+            pages (empty if missing).
     """
 
     kind: str
@@ -90,7 +92,7 @@ _types: dict[str, ProviderType] = {}
 
 
 def server(module: str, name: str) -> Create:
-    """What makes a provider for a server: the class ``name`` of ``module``, which is imported when the first one is made."""
+    """Return a function that creates providers from class ``name`` of ``module``, imported at first use."""
 
     def create(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
         made: Provider = getattr(importlib.import_module(module), name)(config, vault, clock)
@@ -101,7 +103,7 @@ def server(module: str, name: str) -> Create:
 
 
 def register(entry: ProviderType) -> ProviderType:
-    """Add a kind; the same name again replaces it when it comes from the same function.
+    """Add a kind; registering it again from the same function replaces it.
 
     Raises:
         ValueError: another kind has the name.
@@ -114,7 +116,7 @@ def register(entry: ProviderType) -> ProviderType:
 
 
 def provider_types() -> list[ProviderType]:
-    """All kinds of ``atelier_desk.llm.providers``, in their order."""
+    """Return all kinds of ``atelier_desk.llm.providers``, in order."""
     package = importlib.import_module("atelier_desk.llm.providers")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
@@ -122,21 +124,24 @@ def provider_types() -> list[ProviderType]:
 
 
 def find(kind: str) -> ProviderType | None:
-    """The kind of this name, None for one that is not registered."""
+    """Return the kind with this name, None if not registered."""
     return _types.get(kind) or next((entry for entry in provider_types() if entry.kind == kind), None)
 
 
 def picture_limits(provider: object) -> PictureLimits:
-    """What a provider's server takes of pictures; one that is of no kind, as those that programs hand in, takes the usual."""
+    """Return the image limits of a provider's server.
+
+    For providers without a kind, such as injected ones, the usual limits.
+    """
     entry = find(str(getattr(provider, "kind", "")))
     return entry.pictures if entry is not None else USUAL
 
 
 def provider_type(kind: str) -> ProviderType:
-    """The kind of this name.
+    """Return the kind with this name.
 
     Raises:
-        UsageError: there is none; says which there are.
+        UsageError: there is none; the message lists the kinds.
     """
     found = find(kind)
     if found is None:
@@ -148,16 +153,16 @@ def provider_type(kind: str) -> ProviderType:
 
 
 def builtin_type() -> ProviderType:
-    """The kind that is part of the program."""
+    """Return the built-in kind."""
     return next(entry for entry in provider_types() if entry.builtin)
 
 
 def any_server_type() -> ProviderType:
-    """What a server of an unknown make is taken for."""
+    """Return the kind assumed for unknown servers."""
     return next(entry for entry in provider_types() if entry.any_server)
 
 
 def is_own(config: ProviderConfig) -> bool:
-    """Whether a provider is the usual server of its kind, whose list prices hold; a kind that costs nothing is everywhere."""
+    """Whether a provider is the default server of its kind, so that list prices apply; free kinds always count."""
     kind = provider_type(config.kind)
     return kind.free or not config.base_url or urlsplit(config.base_url).hostname == urlsplit(kind.url).hostname

@@ -1,4 +1,4 @@
-"""A model that follows a script: for tests, replays and examples. It never touches a network."""
+"""A scripted model for tests, replays and examples. It uses no network."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from atelier_desk.domain.model_messages import (
 )
 
 Step = str | ChatReply | Exception | Sequence[ToolCall] | Callable[[ChatRequest], "Step"]
-"""A text reply, a whole reply, an error to raise, tool calls, or a function of the request that gives one of these."""
+"""A text reply, a complete reply, an error to raise, tool calls, or a function of the request that returns one of these.
+"""
 
 
 class UnexpectedModelCall(AssertionError):
-    """The script was over and the model was called again."""
+    """The model was called after the end of the script."""
 
 
 class ScriptedModel:
     """Answers each request with the next step of its script.
 
     Attributes:
-        requests: what was asked, in order.
-        chunk: characters a text delta carries.
-        gate: when set, each reply waits for this event after its first delta, so that a test can act in the middle.
-        delay_s: seconds between two deltas, for demonstrations of streaming; tests leave it 0.
+        requests: received requests, in order.
+        chunk: characters per text delta.
+        gate: if set, each reply waits for this event after its first delta, so that a test can act in between.
+        delay_s: seconds between deltas, for demonstrations; 0 in tests.
     """
 
     def __init__(self, steps: Sequence[Step], *, chunk: int = 16, gate: asyncio.Event | None = None, delay_s: float = 0.0) -> None:
@@ -72,5 +73,5 @@ class ScriptedModel:
         return ChatReply(tool_calls=tuple(step), usage=usage, finish_reason=FinishReason.TOOL_CALLS, model=request.model)
 
     def assert_complete(self) -> None:
-        """Fail when steps of the script were never asked for."""
+        """Fail if steps of the script were not used."""
         assert not self._steps, f"{len(self._steps)} steps of the script were not used"

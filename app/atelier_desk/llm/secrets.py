@@ -1,7 +1,7 @@
-"""API keys and the values of request headers: in the system's keyring, in a file that a person chose, or in memory for the session; never
-in a log, event or error.
+"""API keys and request header values: in the system's keyring, in a file chosen by the user, or in memory; never in logs,
+events or errors.
 
-Every key that passes through here is remembered so that ``redact`` can hide it wherever text leaves the program.
+Every key that passes through is remembered, so that ``redact`` can hide it wherever text leaves the program.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _lock = threading.Lock()
 
 
 def remember(secret: str) -> None:
-    """Hide this value from now on, in each form it may leave the program in."""
+    """Hide this value from now on, in each of its encodings."""
     if len(secret) >= SHORTEST_SECRET:
         with _lock:
             _seen.update({secret, quote(secret, safe="")})
 
 
 def redact(text: str) -> str:
-    """The text with every key Atelier ever handed out replaced by ``[redacted]``."""
+    """Replace every key handed out by Atelier with ``[redacted]``."""
     with _lock:
         secrets = sorted(_seen, key=len, reverse=True)
     for secret in secrets:
@@ -55,7 +55,7 @@ def redact(text: str) -> str:
 
 
 class SecretFile(Protocol):
-    """A file of secrets; ``storage.folder.key_file`` has it. What goes wrong is an ``OSError``."""
+    """A file of secrets, implemented by ``storage.folder.key_file``. Failures are ``OSError``."""
 
     @property
     def there(self) -> bool: ...
@@ -68,18 +68,21 @@ class SecretFile(Protocol):
 
 
 class KeyVault:
-    """Keys by provider name, and values of headers by provider and header.
+    """Keys by provider name, and header values by provider and header.
 
-    The file of ``use_file`` holds them while it is there, which is a person's choice; else the system's keyring when there is one that
-    encrypts; if not, they live in this object until the program ends, and ``place`` is ``MEMORY`` so that the screen can say so. The
-    keyring may ask its owner to unlock it, so calls can take long: coroutines use ``key_for``, which waits in a thread.
+    They are stored in the file of ``use_file`` if it exists (the user's choice), otherwise in the system's keyring if
+    it encrypts; if there is none, they stay in this object until the program ends, and ``place`` is ``MEMORY`` so that
+    the screen can say so. The keyring may ask its user to unlock it, so calls can take long: coroutines use
+    ``key_for``, which waits in a thread.
     """
 
     def __init__(
         self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier", session: bool = False
     ) -> None:
-        """``backend`` is a keyring backend, found by itself when None; ``environ`` is where ``api_key_env`` is looked up; with ``session``
-        the keyring is neither read nor written."""
+        """``backend`` is a keyring backend, None to detect it.
+
+        ``environ`` resolves ``api_key_env``; with ``session`` the keyring is neither read nor written.
+        """
         self._environ = os.environ if environ is None else environ
         self._backend = backend
         self._service = service
@@ -92,7 +95,7 @@ class KeyVault:
 
     @property
     def place(self) -> KeyPlace:
-        """Where keys are kept from now on."""
+        """Where keys are stored from now on."""
         with self._lock:
             backend = self._keyring()
             return KeyPlace.MEMORY if backend is None else KeyPlace.FILE if backend is self._file else KeyPlace.KEYRING
@@ -103,15 +106,15 @@ class KeyVault:
         return self.place is not KeyPlace.MEMORY
 
     def use_file(self, file: SecretFile) -> None:
-        """Where keys are kept while it is there; ``keep_in_file`` makes it."""
+        """Store keys in this file while it exists; ``keep_in_file`` creates it."""
         with self._lock:
             self._file = file
 
     def keep_in_file(self) -> None:
-        """Write what is known for this session into the file, and keep keys there from now on.
+        """Write this session's keys to the file, and store keys there from now on.
 
         Raises:
-            UsageError: there is a keyring, which is the safer place (code ``keyring``).
+            UsageError: there is a keyring, which is safer (code ``keyring``).
             OSError: the file cannot be written.
         """
         with self._lock:
@@ -119,23 +122,23 @@ class KeyVault:
             if place is KeyPlace.KEYRING or self._file is None:
                 raise UsageError(N_("This machine has a system keyring: keys are kept there, not in a file."), code="keyring")
             if place is KeyPlace.MEMORY:
-                there = self._in_file() if self._file.there else {}  # one that cannot be read is not written over
+                there = self._in_file() if self._file.there else {}  # do not overwrite an unreadable file
                 self._file.write({**there, **self._keys})
                 self._file_failed = False
                 self._missing.clear()
 
     def leave_file(self) -> None:
-        """Delete the file. What it held goes to the keyring if there is one by now, before the file is gone; else it is known until the
+        """Delete the file. Its keys first move to the keyring if there is one by now; otherwise they are kept until the
         program ends.
 
         Raises:
-            OSError: the file cannot be read or deleted; it stays as it is.
+            OSError: the file cannot be read or deleted; it stays unchanged.
         """
         with self._lock:
             if self._file is None or not self._file.there:
                 return
             there = self._in_file()
-            # What could not be written into the file is newer than what stands there.
+            # Keys that could not be written to the file are newer than its content.
             self._keys = {**there, **self._keys} if self._file_failed else {**self._keys, **there}
             self._missing.clear()
             for entry, value in self._keys.items():
@@ -145,10 +148,11 @@ class KeyVault:
             self._file_failed = False
 
     def drafted(self, draft: ProviderDraft) -> KeyVault:
-        """A vault for trying a draft: what was typed, and what is kept here under its name, in memory alone. May ask the keyring, and wait.
+        """Return an in-memory vault for testing a draft: typed values, and stored ones under its name. May wait for the
+        keyring.
 
         Raises:
-            ProviderError: a text cannot be a key or the value of a header (code ``auth``).
+            ProviderError: a text is not a valid key or header value (code ``auth``).
         """
         made = KeyVault(environ=self._environ, session=True)
         name = draft.config.name
@@ -160,7 +164,7 @@ class KeyVault:
         return made
 
     def get(self, provider: str) -> str | None:
-        """The key kept for a provider, None when there is none."""
+        """Return the stored key of a provider, None if there is none."""
         with self._lock:
             if provider in self._keys:
                 return self._keys[provider]
@@ -176,24 +180,24 @@ class KeyVault:
             return key or None
 
     def set(self, provider: str, key: str) -> bool:
-        """Keep a key. True when the keyring took it, False when it lives for this session alone.
+        """Store a key. True if the keyring accepted it, False if it lasts for this session only.
 
         Raises:
-            ProviderError: the text cannot be a key (code ``auth``).
+            ProviderError: the text is not a valid key (code ``auth``).
         """
         return self._keep(provider, _checked(key, provider))
 
     def set_header(self, provider: str, header: str, value: str) -> bool:
-        """Keep the value of a request header, as ``set`` does a key.
+        """Store a request header's value, like ``set``.
 
         Raises:
-            ProviderError: the text cannot be the value of a header (code ``auth``).
+            ProviderError: the text is not a valid header value (code ``auth``).
         """
         return self._keep(_entry(provider, header), _checked_header(value, header))
 
     def keep(self, entry: str, value: str) -> bool:
-        """Keep any other secret under a name with a colon, which no provider has; ``get`` and ``delete`` take the same name. Returns as
-        ``set`` does.
+        """Store another secret under a name with a colon, which no provider has, for ``get`` and ``delete``. Returns as
+        ``set``.
 
         Raises:
             ProviderError: it is empty, has a null character, or is longer than ``LONGEST_SECRET`` (code ``auth``).
@@ -208,10 +212,10 @@ class KeyVault:
         return self._keep(entry, value)
 
     def delete(self, provider: str) -> None:
-        """Forget a key, in the keyring too; no error when there is none.
+        """Delete a key, also from the keyring; a missing one is no error.
 
         Raises:
-            StorageError: it stands in the file, which cannot be written now (code ``keys``); it is not forgotten then.
+            StorageError: it is in the file, which cannot be written now (code ``keys``); it is then not deleted.
         """
         with self._lock:
             keyring = self._keyring()
@@ -223,11 +227,11 @@ class KeyVault:
             self._missing.add(provider)
 
     def _delete_in_file(self, file: SecretFile, entry: str) -> None:
-        """Also in one that failed before: what is deleted must not be there again after the next start."""
+        """Delete an entry even if the file failed before: it must not reappear at the next start."""
         try:
             entries = self._in_file()
         except OSError:
-            return  # nothing can be read from it, so nothing comes back from it
+            return  # an unreadable file, so nothing reappears from it
         if entries.pop(entry, None) is None:
             return
         try:
@@ -236,10 +240,10 @@ class KeyVault:
             raise StorageError(NOT_WRITTEN, code="keys") from None
 
     def copy(self, provider: str, to: str, headers: Iterable[str]) -> None:
-        """Keep a provider's key and the values of these headers under another name too. May ask the keyring, and wait.
+        """Also store a provider's key and these header values under another name. May wait for the keyring.
 
         Raises:
-            StorageError: what outlived the program would not under its new name (code ``keys``).
+            StorageError: persistent secrets would not be persistent under the new name (code ``keys``).
         """
         for old, new in [(provider, to), *((_entry(provider, each), _entry(to, each)) for each in headers)]:
             persistent = self.persistent
@@ -247,17 +251,17 @@ class KeyVault:
                 raise StorageError(NOT_WRITTEN, code="keys")
 
     def forget(self, provider: str, headers: Iterable[str]) -> None:
-        """Delete a provider's key and the values of these headers, where there are any. Raises as ``delete``."""
+        """Delete a provider's key and these header values, if present. Raises as ``delete``."""
         for entry in (provider, *(_entry(provider, each) for each in headers)):
             if self.get(entry):
                 self.delete(entry)
 
     def delete_header(self, provider: str, header: str) -> None:
-        """Forget the value of a header, as ``delete`` a key."""
+        """Delete a header's value, like ``delete``."""
         self.delete(_entry(provider, header))
 
     def forget_cached(self, provider: str) -> None:
-        """Ask the keyring again next time: another program may have changed the key or a header. What is for the session only stays."""
+        """Read the keyring again next time: another program may have changed a key or header. Session values stay."""
         with self._lock:
             entries = {entry for entry in (*self._keys, *self._missing, provider) if entry.partition("/")[0] == provider}
             if self._keyring() is not None:
@@ -266,10 +270,10 @@ class KeyVault:
             self._missing -= entries
 
     def resolve(self, config: ProviderConfig) -> str | None:
-        """The key to use now: the variable ``api_key_env`` names if any, else the kept one.
+        """Return the key to use: the variable ``api_key_env`` if set, otherwise the stored one.
 
         Raises:
-            ProviderError: the variable is not set, or its value cannot be a key (code ``auth``).
+            ProviderError: the variable is not set, or is not a valid key (code ``auth``).
         """
         if not config.api_key_env:
             key = self.get(config.name)
@@ -291,7 +295,7 @@ class KeyVault:
         return _checked(value, config.name)
 
     def state(self, config: ProviderConfig, *, needed: bool = False) -> KeyState:
-        """How a provider's key stands; ``needed`` is whether its service takes no request without one. May ask the keyring, and wait."""
+        """Return the state of a provider's key; ``needed``: its service requires one. May wait for the keyring."""
         if config.api_key_env:
             return KeyState.VARIABLE if self._environ.get(config.api_key_env, "").strip() else KeyState.UNSET
         if config.has_key and self.get(config.name):
@@ -299,16 +303,16 @@ class KeyVault:
         return KeyState.REQUIRED if config.has_key or (needed and not config.headers) else KeyState.NONE
 
     async def key_for(self, config: ProviderConfig) -> str | None:
-        """``resolve`` without blocking the event loop."""
+        """Like ``resolve`` without blocking the event loop."""
         with self._lock:
             known = bool(config.api_key_env) or config.name in self._keys or config.name in self._missing
         return self.resolve(config) if known else await asyncio.to_thread(self.resolve, config)
 
     async def headers_for(self, config: ProviderConfig) -> dict[str, str]:
-        """The owner's request headers with their values as of now, names in lower case.
+        """Return the user's request headers with present values, names in lower case.
 
         Raises:
-            ProviderError: a variable is not set, or a value is not in the keyring (code ``auth``).
+            ProviderError: a variable is not set, or a value is missing from the keyring (code ``auth``).
         """
         return await asyncio.to_thread(self._headers, config) if config.headers else {}
 
@@ -347,14 +351,17 @@ class KeyVault:
             return self._ask(keyring, lambda: _store(keyring, self._service, entry, value)) is True
 
     def _in_file(self) -> dict[str, str]:
-        """All that the file holds; each is hidden from now on. Raises ``OSError``."""
+        """Return the file's content and hide each value from now on. Raises ``OSError``."""
         entries = self._file.entries() if self._file is not None else {}
         for value in entries.values():
             remember(value)
         return entries
 
     def _keyring(self) -> Any:
-        """Where keys go now. As long as the file is there nothing goes to the keyring: the file would hide it after the next start."""
+        """Return where keys go.
+
+        While the file exists nothing goes to the keyring: the file would hide it after the next start.
+        """
         with self._lock:
             if self._file is not None and self._file.there:
                 return None if self._file_failed else self._file
@@ -367,7 +374,7 @@ class KeyVault:
         return self._backend
 
     def _ask(self, keyring: Any, call: Any) -> Any:
-        """Run a keyring call; a keyring that fails is not used again in this session."""
+        """Call the keyring; one that fails is not used again in this session."""
         from keyring.errors import KeyringError
 
         try:
@@ -376,7 +383,7 @@ class KeyVault:
             _log.warning("The keyring cannot be used (%s); keys are kept for this session only.", type(error).__name__)
             if keyring is self._file:
                 self._file_failed = True
-                with contextlib.suppress(OSError):  # what it holds is known still, if only for this session
+                with contextlib.suppress(OSError):  # its content is still known, at least for this session
                     self._keys = {**self._in_file(), **self._keys}
             else:
                 self._backend = None
@@ -384,7 +391,7 @@ class KeyVault:
 
 
 def _checked(key: str, provider: str) -> str:
-    """The key without white space around it; a key goes into an HTTP header, where only visible ASCII may stand."""
+    """Return the stripped key; HTTP headers allow only visible ASCII."""
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key or len(key) > 8192:
         raise ProviderError(
@@ -397,7 +404,7 @@ def _checked(key: str, provider: str) -> str:
 
 
 def _checked_header(value: str, header: str) -> str:
-    """A header's value without white space around it; visible ASCII and spaces alone may stand in one."""
+    """Return the stripped header value; only visible ASCII and spaces are allowed."""
     value = value.strip()
     if not value or not value.isascii() or not value.isprintable() or len(value) > 8192:
         raise ProviderError(
@@ -406,12 +413,12 @@ def _checked_header(value: str, header: str) -> str:
             header=header,
         )
     remember(value)
-    remember(value.rpartition(" ")[2])  # the token of "Bearer TOKEN": a server may repeat it without the word before it
+    remember(value.rpartition(" ")[2])  # the token of "Bearer TOKEN": a server may repeat it without the prefix
     return value
 
 
 def _entry(provider: str, header: str) -> str:
-    """What the keyring has a header's value under; names of providers have no slash."""
+    """Return the keyring entry of a header's value; provider names have no slash."""
     return f"{provider}/{header.lower()}"
 
 
@@ -430,7 +437,7 @@ def _remove(keyring: Any, service: str, provider: str) -> None:
 
 
 def _usable_backend() -> Any:
-    """The keyring backend when there is one that encrypts, else None."""
+    """Return the keyring backend if it encrypts, else None."""
     import keyring
     from keyring.errors import KeyringError
 

@@ -1,4 +1,4 @@
-"""Tokens and money, without a tokenizer: an estimate that is calibrated against what the servers count."""
+"""Estimate tokens and cost without a tokenizer, calibrated by the servers' counts."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.provider_data import ProviderData
 
 BYTES_PER_TOKEN = 3.2
-"""UTF-8 bytes of a token: on a French, English and code sample four characters a token was 13 to 23 % too few; this is not."""
+"""UTF-8 bytes per token: on a French, English and code sample four characters per token was 13 to 23 % too low; this is
+not.
+"""
 MESSAGE_TOKENS = 4
-"""What a message costs besides its text: role and separators of the chat template."""
+"""Tokens of a message besides its text: role and separators of the chat template."""
 IMAGE_TOKENS = 1_000
-"""What an image costs, roughly; servers count between 85 and 1,600 for one of screen size."""
+"""Approximate tokens of an image; servers count between 85 and 1,600 for screen size."""
 
 
 def estimate(text: str) -> int:
-    """Tokens of a text, rather too many than too few: ``ceil(utf8_bytes / 3.2)``."""
+    """Return an estimate that is rather too high: ``ceil(utf8_bytes / 3.2)``."""
     return math.ceil(len(text.encode("utf-8", errors="replace")) / BYTES_PER_TOKEN)
 
 
 def message_tokens(text: str, calls: Sequence[ToolCall] = (), data: ProviderData | None = None) -> int:
-    """Tokens of one message: its text, its calls, what goes back to the server with them, and its frame; images are ``IMAGE_TOKENS`` each.
+    """Return the tokens of one message: text, calls, data sent back with them, and frame; images are ``IMAGE_TOKENS``
+    each.
 
-    Of the thoughts that go back with a reply servers leave out those of one that called nothing.
+    Servers ignore returned reasoning of replies without calls.
     """
     said = sum(estimate(call.name) + estimate(json.dumps(call.arguments, ensure_ascii=False)) for call in calls)
     returned = sum(each.size for each in attached(data, calls)) if calls else 0
@@ -34,27 +37,27 @@ def message_tokens(text: str, calls: Sequence[ToolCall] = (), data: ProviderData
 
 
 def attached(data: ProviderData | None, calls: Sequence[ToolCall]) -> list[ProviderData]:
-    """What came with a reply and with its calls."""
+    """Return the data of a reply and its calls."""
     return [each for each in (data, *(call.provider_data for call in calls)) if each is not None]
 
 
 def definition_tokens(tools: Sequence[ToolSpec]) -> int:
-    """Tokens of the tools' definitions as a server sees them."""
+    """Return the tokens of tool definitions as sent."""
     sent = [tool.model_dump(include={"name", "description", "parameters"}) for tool in tools]
     return estimate(json.dumps(sent, ensure_ascii=False)) if sent else 0
 
 
 def estimate_request(request: ChatRequest) -> int:
-    """Prompt tokens of a whole request: messages, images and tool definitions. Uncalibrated."""
+    """Return the uncalibrated prompt tokens of a request: messages, images and tool definitions."""
     messages = sum(message_tokens(each.content, each.tool_calls, each.provider_data) for each in request.messages)
     return messages + IMAGE_TOKENS * sum(len(each.images) for each in request.messages) + definition_tokens(request.tools)
 
 
 class Calibration:
-    """How far one model's real counts are from the estimate: an exponential moving average of actual / estimated.
+    """Ratio of a model's real counts to estimates: an exponential moving average.
 
     Attributes:
-        factor: multiply an estimate by this; 1.0 before anything was observed, always between 0.25 and 4.
+        factor: multiplier for estimates; 1.0 initially, always between 0.25 and 4.
     """
 
     WEIGHT = 0.3
@@ -65,7 +68,7 @@ class Calibration:
         self._observed = False
 
     def observe(self, estimated: int, actual: int) -> None:
-        """Take in one request's estimate and the server's own count; the first counts fully. Counts of 0 say nothing."""
+        """Add one request's estimate and the server's count; the first counts fully. Counts of 0 are ignored."""
         if estimated <= 0 or actual <= 0:
             return
         ratio = min(max(actual / estimated, self.BOUNDS[0]), self.BOUNDS[1])
@@ -73,17 +76,20 @@ class Calibration:
         self._observed = True
 
     def apply(self, estimated: int) -> int:
-        """A calibrated estimate."""
+        """Return a calibrated estimate."""
         return math.ceil(estimated * self.factor)
 
 
 def cost(usage: Usage, info: ModelInfo) -> float:
-    """US dollars of a reply: what the server said it cost, else by the model's prices; 0 where they are unknown."""
+    """Return a reply's cost in US dollars: as reported, otherwise by the model's prices; 0 if unknown."""
     return priced(usage, info).cost
 
 
 def priced(usage: Usage, info: ModelInfo | None) -> Usage:
-    """The usage of a reply with its cost: what the server said, else by the model's prices. Without those all its tokens are unpriced."""
+    """Return the usage with its cost.
+
+    As reported, otherwise by the model's prices. Without prices all its tokens are unpriced.
+    """
     if usage.cost > 0:
         return usage
     if info is None or info.price_input is None or info.price_output is None:
@@ -95,7 +101,7 @@ def priced(usage: Usage, info: ModelInfo | None) -> Usage:
 
 
 def dearest_input(info: ModelInfo) -> float:
-    """The most that a million tokens sent to a model may cost, for what is set aside before they are: all of them may go into a cache."""
+    """Return the maximum price per million input tokens, for reservations: all of them may be written to a cache."""
     return max(info.price_input or 0.0, info.price_cache_write or 0.0)
 
 

@@ -50,7 +50,6 @@ def parser() -> MarkdownIt:
     return made
 
 
-# -- addresses ----------------------------------------------------------------------------------------------------------------
 _PATH = r"(?::\d{1,5})?(?:[/?#][^\s<>\"`{}|\\^、。，；：！？（）「」『』【】《》〈〉“”‘’]*)?"
 _ADDRESS = re.compile(rf"https?://(?:[\w.-]+|\[[0-9a-f:.]+\]){_PATH}", re.ASCII | re.IGNORECASE)
 """The host in ASCII: Chinese and Japanese text follows an address without a blank, and its punctuation ends one."""
@@ -111,7 +110,6 @@ def _linked(md: MarkdownIt, token: Token) -> list[Token]:
     return [*made, Token("text", "", 0, content=rest, level=token.level)] if made and rest else made or [token]
 
 
-# -- emphasis -----------------------------------------------------------------------------------------------------------------
 class _Inline(ParserInline):
     """The inline parser, with the flanking rules of ``_State``."""
 
@@ -159,7 +157,6 @@ def _bounds(char: str) -> bool:
     return isWhiteSpace(ord(char)) or _is_punctuation(char) or _is_cjk(char)
 
 
-# -- line breaks and footnotes ------------------------------------------------------------------------------------------------
 _BREAK = re.compile(r"<br\s{0,3}/?>", re.IGNORECASE)
 _NOTE = re.compile(r"\[\^(\d{1,3})\]")
 
@@ -199,7 +196,6 @@ def _footnote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-# -- fences -------------------------------------------------------------------------------------------------------------------
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$")
 _MARKDOWN = {"markdown", "md", "mdx"}
 
@@ -239,7 +235,6 @@ def _fence_end(state: StateBlock, start: int, end: int, marks: str) -> int | Non
     return end if at_the_end and state.env.get(GROWS) else None
 
 
-# -- alerts -------------------------------------------------------------------------------------------------------------------
 _ALERT = re.compile(rf"\[!({'|'.join(ALERTS)})\]\s*$", re.IGNORECASE)
 
 

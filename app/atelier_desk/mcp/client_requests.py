@@ -141,8 +141,6 @@ class Answers:
     def note(self, level: str, text: str, logger: str = "") -> None:
         self.lines.append(LogLine(self._clock.now(), level, shorten(logger, 60), shorten(" ".join(redact(text).split()), LONGEST_LINE)))
 
-    # -- the SDK's callbacks -------------------------------------------------------------------------------------------------------
-
     async def logged(self, params: Any) -> None:
         data = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False, default=str)
         self.note(str(params.level), data[: 4 * LONGEST_LINE], str(params.logger or ""))
@@ -189,8 +187,6 @@ class Answers:
             return ElicitResult(action="decline")
         except AtelierError as error:
             return ErrorData(code=_INTERNAL, message=str(error))
-
-    # -- the newest revision -------------------------------------------------------------------------------------------------------
 
     async def sorted(
         self, requests: Mapping[str, InputRequest], desk: RequestHandler

@@ -130,8 +130,6 @@ class Connection:
     def retry_s(self) -> float:
         return self._breaker.retry_after_s
 
-    # -- using it ----------------------------------------------------------------------------------------------------------------------
-
     async def call(
         self,
         tool: str,
@@ -298,8 +296,6 @@ class Connection:
     def forgive(self) -> None:
         """Forget earlier failures: somebody wants it tried now."""
         self._breaker.success()
-
-    # -- its task ----------------------------------------------------------------------------------------------------------------------
 
     async def _start(self) -> Client:
         self._closing = asyncio.Event()
@@ -487,8 +483,6 @@ class Connection:
                 await asyncio.wait({task}, timeout=CLOSES_S)
         finally:
             self._stopping = False
-
-    # -- how it stands -----------------------------------------------------------------------------------------------------------------
 
     def _set(self, state: McpState) -> None:
         if state is not self.state:

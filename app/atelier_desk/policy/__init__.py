@@ -1,1 +1,1 @@
-"""Bounds: budgets, loop guard, circuit breaker."""
+"""Limits on runs: budgets, loop guard, circuit breaker, permissions."""

@@ -1,4 +1,4 @@
-"""How two answers of the owner combine, and which waiting calls one answer may allow together."""
+"""Combine approval settings, and group pending calls that one approval may allow together."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _STRICTNESS = {mode: place for place, mode in enumerate(ApprovalMode)}
 
 
 def risk_of(policy: ApprovalSettings, tool: str, own: RiskName) -> RiskName:
-    """A tool's risk: the owner's choice, else the tool's own."""
+    """Return a tool's risk: the user's setting, otherwise the tool's own."""
     return policy.risks.get(tool, own)
 
 
 def stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode:
-    """The mode of the two that asks more."""
+    """Return the stricter of two modes: the one that asks more."""
     return max(one, other, key=_STRICTNESS.__getitem__)
 
 
 def stricter_settings(held: ApprovalSettings, chosen: ApprovalSettings) -> dict[str, Any]:
-    """Of the settings that say what is asked about, those of the two that ask more."""
+    """Return, per setting that decides what is asked, the stricter of two values."""
     flags = {name: getattr(held.flags, name) or getattr(chosen.flags, name) for name in ApprovalFlags.model_fields}
     risks: dict[str, RiskName] = {}
     for tool in (*held.risks, *chosen.risks):
         both = [each.risks[tool] for each in (held, chosen) if tool in each.risks]
         risk = max(both, key=RISKS.index)
-        # What one of them calls low has its own risk for the other, which is no lower.
+        # A tool that only one of them calls low has its own risk in the other, which is not lower.
         if len(both) == 2 or risk != RISKS[0]:
             risks[tool] = risk
     return {
@@ -40,21 +40,22 @@ def stricter_settings(held: ApprovalSettings, chosen: ApprovalSettings) -> dict[
 
 
 _PLAIN = frozenset({"manual", "selective"})
-"""Reasons to ask that say nothing about the call itself: the profile asks about its kind."""
+"""Reasons to ask that concern the profile only, not the call itself."""
 
 
 def may_go_together(asked: ApprovalRequest) -> bool:
-    """Whether one yes may allow this call along with others: the profile alone asks about it, and its risk is not high.
+    """Whether one approval may cover this call along with others: only the profile asks about it, and its risk is not
+    high.
 
-    What asks each time (a protected name, taint, a script, a rule that asks) has no rule that could allow it, whatever reason is shown.
-    What does not fit into its line is looked at alone: nobody allows the end of a command that is not there to be read.
+    Calls that always ask (a protected name, taint, a script, a rule that asks) are excluded, whatever reason is
+    displayed. So are calls that do not fit on their line: nobody can approve the end of a command that is not visible.
     """
     plain = asked.status is ApprovalStatus.PENDING and asked.reason in _PLAIN and asked.risk != "high" and bool(asked.always)
     return plain and not any(str(value).endswith("…") for value in asked.presentation.summary.params.values())
 
 
 def together(waiting: Iterable[ApprovalRequest]) -> list[tuple[ApprovalRequest, ...]]:
-    """Requests as they are shown: those of one run that may go together as one, any other alone; in the order they came."""
+    """Group requests for display, in order: those of one run that may go together, any other alone."""
     groups: dict[str, list[ApprovalRequest]] = {}
     for asked in waiting:
         groups.setdefault(f"run {asked.run_id}" if may_go_together(asked) else f"call {asked.id}", []).append(asked)

@@ -1,9 +1,9 @@
-"""Budget: which cap a run has reached, and what a request may still cost. Pure arithmetic over what was used and what its owner allowed.
+"""Budget: which limit a run has reached, and what its next request may cost. Pure arithmetic.
 
-No cap is overshot by a reply, whoever works beside whom, because everything is reserved before it is spent. A sub-agent's share is taken
-out of its parent's caps in the parent's journal when it starts, so sub-agents never draw on one pot. A run sends one request at a time,
-which gets no more than what is left of the run's own caps (``reserve``). That reservation needs no record: it is over with the request, and
-after a kill there is no request; the next one is reckoned from the journal again.
+Parallel replies cannot exceed a limit, because everything is reserved before it is spent. A sub-agent's share is
+deducted from its parent's limits in the parent's journal when it starts, so sub-agents never share one pool. A run
+sends one request at a time, limited to what is left (``reserve``). That reservation needs no record: it ends with the
+request, and after a kill there is no request; the next one is computed from the journal.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ FIELDS = {
     LimitKind.TIME: "max_seconds",
     LimitKind.TOOL_CALLS: "max_tool_calls",
 }
-"""By kind of limit the field of ``Budget`` that caps it; iterations are capped by the agent itself."""
+"""By kind of limit: its field of ``Budget``. Iterations are limited by the agent itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetUse:
-    """What counts against a run's caps, sub-agents included but for ``iterations``; ``seconds`` is working time, not waiting."""
+    """Usage counted against a run's limits, including sub-agents (except ``iterations``).
+
+    ``seconds`` is working time without waiting.
+    """
 
     iterations: int
     tool_calls: int
@@ -37,8 +40,10 @@ class BudgetUse:
 
 @dataclass(frozen=True, slots=True)
 class ReachedLimit:
-    """A cap that is used up, or has no room for a request: ``needed`` is the least that it may cost, ``left`` what there is, in US dollars;
-    both 0 for other caps."""
+    """A limit that is used up or too low for a request.
+
+    ``needed`` is the minimum cost of the request, ``left`` the remainder, in US dollars; both 0 for other limits.
+    """
 
     limit: LimitKind
     value: float
@@ -49,19 +54,19 @@ class ReachedLimit:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """US dollars that the smallest request worth sending may cost."""
+    """Cost in US dollars of the smallest request worth sending."""
 
     cost: float
 
 
 def caps(agent: AgentConfig, raised: dict[LimitKind, float]) -> dict[LimitKind, float]:
-    """Every cap in force: the agent's own and its budget's, plus what the owner added on the way."""
+    """Return all limits in force: the agent's, its budget's, and what the user added during the run."""
     own = {LimitKind.ITERATIONS: agent.max_tool_iterations, **{kind: getattr(agent.budget, field) for kind, field in FIELDS.items()}}
     return {kind: cap + raised.get(kind, 0) for kind, cap in own.items() if cap is not None}
 
 
 def before_model(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse) -> ReachedLimit | None:
-    """The first cap that forbids another request to the model."""
+    """Return the first limit that forbids another model request."""
     used = {
         LimitKind.ITERATIONS: spent.iterations,
         LimitKind.TOKENS: spent.tokens,
@@ -72,13 +77,13 @@ def before_model(agent: AgentConfig, raised: dict[LimitKind, float], spent: Budg
 
 
 def before_calls(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse) -> ReachedLimit | None:
-    """The first cap that forbids another tool call."""
+    """Return the first limit that forbids another tool call."""
     used = {LimitKind.TOOL_CALLS: spent.tool_calls, LimitKind.TIME: spent.seconds}
     return _first(used, caps(agent, raised))
 
 
 LEAST_REPLY = limits.MAX_TOKENS[0]
-"""Tokens of the shortest reply worth asking for: with less left the run pauses at its limit instead of getting half a sentence."""
+"""Tokens of the shortest reply worth requesting: with less left, the run pauses instead of getting half a sentence."""
 
 
 def reserve(
@@ -90,14 +95,15 @@ def reserve(
     reply_tokens: int,
     prices: tuple[float, float] = (0.0, 0.0),
 ) -> int | ReachedLimit:
-    """Most tokens the reply to the next request may have, so that request and reply together stay within the caps on tokens and cost.
+    """Return the maximum tokens of the next reply, so that request and reply stay within the token and cost limits.
+
+    If there is no room for the prompt and ``LEAST_REPLY`` tokens (or ``reply_tokens``, if less), return the limit
+    concerned.
 
     Args:
-        prompt_tokens: what the request is estimated to send.
+        prompt_tokens: estimated size of the request.
         reply_tokens: what the agent would like.
-        prices: US dollars for a million tokens of the prompt and of the reply; 0 where unknown, and then the cap on cost says nothing.
-
-    Returns the cap that has no room for the prompt and a reply of ``LEAST_REPLY`` tokens (or of ``reply_tokens``, when that is less).
+        prices: US dollars per million tokens of prompt and reply; 0 where unknown, which disables the cost limit.
     """
     allowed = caps(agent, raised)
     room = reply_tokens
@@ -116,7 +122,9 @@ def reserve(
 
 
 def affordable(left: float, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int | Needed:
-    """Most tokens of a reply that ``left`` US dollars pay for beside the prompt; what is needed where that is too little."""
+    """Return the maximum reply tokens that ``left`` US dollars pay for beside the prompt, or the cost needed if too
+    little.
+    """
     least = min(LEAST_REPLY, reply_tokens)
     price_in, price_out = (price / 1_000_000 for price in prices)
     rest = left - prompt_tokens * price_in
@@ -126,20 +134,20 @@ def affordable(left: float, prompt_tokens: int, reply_tokens: int, prices: tuple
 
 
 def cost_of(prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> float:
-    """US dollars; ``prices`` are for a million tokens of prompt and reply."""
+    """Return US dollars; ``prices`` are per million tokens of prompt and reply."""
     return (prompt_tokens * prices[0] + reply_tokens * prices[1]) / 1_000_000
 
 
 def seconds_left(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse) -> float | None:
-    """Working seconds that remain, None when time is not capped."""
+    """Return the remaining working seconds, None without a time limit."""
     cap = caps(agent, raised).get(LimitKind.TIME)
     return None if cap is None else max(0.0, cap - spent.seconds)
 
 
 def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse, parts: int, wanted: Budget) -> Budget | LimitKind:
-    """One sub-agent's part of what is left, when that is divided into ``parts``; what it wants, when that is less.
+    """Return a sub-agent's share when the remainder is divided into ``parts``, or what it wants, if less.
 
-    A cap the parent does not have sets none. Returns the kind of limit of which nothing is left to give.
+    A limit that the parent does not have stays unset. Returns the kind of limit of which nothing is left.
     """
     allowed = caps(agent, raised)
     used: dict[LimitKind, float] = {
@@ -157,7 +165,7 @@ def share(agent: AgentConfig, raised: dict[LimitKind, float], spent: BudgetUse, 
         left = (cap - used[kind]) / parts
         if kind in (LimitKind.TOKENS, LimitKind.TOOL_CALLS):
             left = math.floor(left)
-        # A sub-agent without tool calls can still answer; without tokens, money or time it can do nothing.
+        # Without tool calls a sub-agent can still answer; without tokens, money or time it cannot do anything.
         if left < 0 or (left == 0 and kind is not LimitKind.TOOL_CALLS):
             return kind
         given[field] = left if want is None else min(want, left)

@@ -1,6 +1,6 @@
-"""A circuit breaker: after some failures in a row, stop trying for a while, then let one attempt through to see.
+"""Circuit breaker: after several consecutive failures, stop trying for a while, then let one attempt through.
 
-closed --[failures in a row]--> open --[cool-down]--> half open --[success]--> closed, or --[failure]--> open again.
+closed --[consecutive failures]--> open --[cool-down]--> half open --[success]--> closed, or --[failure]--> open again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ class BreakerState(StrEnum):
 
 
 class CircuitBreaker:
-    """Counts failures in a row. Every attempt begins with ``try_acquire`` and ends with ``success``, ``failure`` or ``release``.
+    """Counts consecutive failures. Every attempt begins with ``try_acquire`` and ends with ``success``, ``failure`` or
+    ``release``.
 
     Attributes:
-        threshold: failures in a row that open it.
+        threshold: consecutive failures that open it.
         cooldown_s: seconds it stays open.
-        failures: failures in a row so far.
+        failures: consecutive failures so far.
     """
 
     def __init__(self, clock: Clock, *, threshold: int = limits.BREAKER_FAILURES, cooldown_s: float = limits.BREAKER_COOLDOWN_S) -> None:
@@ -44,18 +45,18 @@ class CircuitBreaker:
 
     @property
     def retry_after_s(self) -> float:
-        """Seconds until an attempt may be let through; 0 when closed or half open."""
+        """Return the seconds until an attempt may be let through; 0 when closed or half open."""
         if self._opened_at is None:
             return 0.0
         return max(0.0, self._opened_at + self.cooldown_s - self._clock.monotonic())
 
     @property
     def testing(self) -> bool:
-        """Whether the one attempt of the half-open state is under way."""
+        """Whether the single attempt of the half-open state is in progress."""
         return self._testing
 
     def try_acquire(self) -> bool:
-        """Whether an attempt may begin now. Half open lets one through until it has ended."""
+        """Whether an attempt may begin now. Half open lets one through at a time."""
         match self.state:
             case BreakerState.CLOSED:
                 return True
@@ -68,13 +69,13 @@ class CircuitBreaker:
                 return True
 
     def success(self) -> None:
-        """An attempt went well: closed, whatever it was before."""
+        """Record a successful attempt: closes the breaker from any state."""
         self.failures = 0
         self._opened_at = None
         self._testing = False
 
     def failure(self) -> None:
-        """An attempt failed. A late failure while open is counted and does not lengthen the cool-down."""
+        """Record a failed attempt. A late failure while open counts but does not extend the cool-down."""
         self.failures += 1
         half_open = self.state is BreakerState.HALF_OPEN
         self._testing = False
@@ -82,5 +83,5 @@ class CircuitBreaker:
             self._opened_at = self._clock.monotonic()
 
     def release(self) -> None:
-        """An attempt ended in a way that says nothing: the next one may be the test."""
+        """End an attempt without a result: the next one may be the test."""
         self._testing = False

@@ -1,7 +1,7 @@
-"""Loop guard: notices an agent that makes the same call again and again with the same result.
+"""Loop guard: detects an agent that repeats the same call with the same result.
 
-Users of other programs lost millions of tokens to this, so the third repetition warns the model, and the fifth stops the run and asks its
-owner.
+Users of other programs lost millions of tokens this way. The third repetition warns the model; the fifth pauses the run
+and asks the user.
 """
 
 from __future__ import annotations
@@ -14,23 +14,26 @@ from typing import Any, Literal
 from atelier_desk.domain import limits
 
 WINDOW = 20
-"""Calls looked back on: a loop of several calls (A, B, A, B …) is found, an honest repetition much later is not."""
+"""Calls considered.
+
+Enough to detect loops of several calls (A, B, A, B …), but not a legitimate repetition much later.
+"""
 
 
 def signature(tool: str, arguments: dict[str, Any], result: str) -> str:
-    """A short digest of one call and its result; argument order does not matter."""
+    """Return a short digest of a call and its result, independent of argument order."""
     payload = json.dumps([tool, arguments, result], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2s(payload.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def remember(recent: tuple[str, ...], new: str) -> tuple[str, ...]:
-    """The window after one more call."""
+    """Return the window after one more call."""
     return (*recent, new)[-WINDOW:]
 
 
 @dataclass(frozen=True, slots=True)
 class LoopVerdict:
-    """What to do about the ``index``-th newest call (0 is the newest), whose digest was seen ``count`` times."""
+    """Action for the ``index``-th newest call (0 is the newest), whose digest occurred ``count`` times."""
 
     action: Literal["warn", "pause"]
     digest: str
@@ -39,7 +42,7 @@ class LoopVerdict:
 
 
 def verdict(recent: tuple[str, ...], warned: frozenset[str], newest: int = 1) -> LoopVerdict | None:
-    """Judge the ``newest`` calls (those of one reply): warn at the third repetition, pause at the fifth, else nothing."""
+    """Check the ``newest`` calls (those of one reply): warn at the third repetition, pause at the fifth."""
     found = [LoopVerdict("pause", digest, recent.count(digest), index) for index, digest in enumerate(reversed(recent[-newest:]))]
     worst = max(found, key=lambda v: v.count, default=None)
     if worst is None or worst.count < limits.LOOP_WARN:

@@ -1,4 +1,4 @@
-"""What an agent may do, and what it can hand on: less, never more."""
+"""Rights of an agent, of which it can only pass on less."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Rights:
     Attributes:
         tools: names of the tools it may call.
         mcp_servers: servers whose tools it may call.
-        workspace: the folders it may reach.
-        mode: how often a person is asked; a stricter mode is fewer rights.
-        iterations: replies of its model to one message.
-        depth, max_depth: how deep it is, and the depth at which no sub-agents start.
+        workspace: folders it may access.
+        mode: how often a person is asked; a stricter mode means fewer rights.
+        iterations: model replies per message.
+        depth, max_depth: its nesting depth, and the depth at which no sub-agents start.
     """
 
     tools: frozenset[str]
@@ -34,7 +34,7 @@ class Rights:
     max_depth: int = 0
 
     def within(self, other: Rights) -> bool:
-        """Whether nothing here goes beyond ``other``."""
+        """Whether nothing here exceeds ``other``."""
         return (
             self.tools <= other.tools
             and self.mcp_servers <= other.mcp_servers
@@ -48,7 +48,10 @@ class Rights:
 
 
 def grant(parent: Rights, wanted: Rights) -> Rights:
-    """What a sub-agent gets of what it wants: the part its parent has. The budget is cut to the parent's caps; its share is taken later."""
+    """Return the intersection of what a sub-agent wants and what its parent has.
+
+    The budget is cut to the parent's limits; its share is deducted later.
+    """
     return Rights(
         tools=wanted.tools & parent.tools,
         mcp_servers=wanted.mcp_servers & parent.mcp_servers,

@@ -67,9 +67,9 @@ def hint(field: FormField) -> str:
     if field.most is not None:
         found.append(_("at most {n}", n=_figure(field.most)))
     if field.shortest:
-        found.append(_("{n} characters at least", n=field.shortest))
+        found.append(_("at least {n} characters", n=field.shortest))
     if field.longest is not None:
-        found.append(_("{n} characters at most", n=field.upper_length))
+        found.append(_("at most {n} characters", n=field.upper_length))
     return ", ".join(found)
 
 

@@ -1,1 +1,1 @@
-"""SurrealDB embedded: one Store, ordered migrations, one repository a noun, backup and export."""
+"""The embedded SurrealDB: one Store, ordered migrations, one repository per kind of row, backup and export."""

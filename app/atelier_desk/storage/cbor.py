@@ -1,8 +1,9 @@
-"""Requests to the database and its answers as CBOR, by ``cbor2`` in place of the driver's own code.
+"""Encode database requests and decode answers with ``cbor2`` instead of the driver's own code.
 
-The driver brings a copy of cbor2's Python code, which took more time than the database itself: 2 000 rows of a project's graph in 0.2 s,
-on the event loop. ``cbor2`` is compiled and gives the same bytes. What it knows nothing of, or what the driver refuses, goes the driver's
-own way: every other type, sets, decimals, integers beyond 64 bits, and what cannot be sent at all.
+The driver bundles a copy of cbor2's pure Python code, which took more time than the database itself: 0.2 s on the event
+loop for 2 000 rows of a project graph. ``cbor2`` is compiled and produces the same bytes. Types it does not know and
+values the driver refuses (sets, decimals, integers beyond 64 bits, everything that cannot be sent) still go through the
+driver.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from surrealdb.request_message.descriptors import cbor_ws
 
 _INTEGERS = range(-(2**63), 2**63)
 _SEMANTIC, _SIMPLE, _NULL = 6, 7, 22
-"""CBOR's major types of tags and of simple values, and the simple value null."""
+"""CBOR major types of tags and of simple values, and the simple value null."""
 
 
 def encode(value: Any) -> bytes:
-    """A request as the database reads it.
+    """Encode a request for the database.
 
     Raises:
-        TypeError, ValueError: something in it cannot be sent; in the driver's words.
+        TypeError, ValueError: a value cannot be sent; the message is the driver's.
     """
     try:
         return cbor2.dumps(value, encoders=_ENCODERS, timezone=UTC)
@@ -38,7 +39,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """An answer of the database. Its NULL, which nothing here writes, is None, as its NONE is."""
+    """Decode an answer of the database. Both CBOR null and SurrealDB's NONE become None."""
     try:
         return cbor2.loads(data, tag_hook=_tagged, semantic_decoders=_DECODERS)
     except Exception:
@@ -46,7 +47,7 @@ def decode(data: bytes) -> Any:
 
 
 def take_over() -> None:
-    """Have the driver's embedded connection use these two."""
+    """Make the driver's embedded connection use ``encode`` and ``decode``."""
     vars(cbor_ws)["encode"] = encode
     vars(async_embedded)["decode"] = decode
 
@@ -71,14 +72,14 @@ def _leave(_encoder: cbor2.CBOREncoder, value: Any) -> NoReturn:
 
 
 def _tagged(tag: cbor2.CBORTag, _immutable: bool) -> Any:
-    return drivers.tag_decoder(None, tag)  # type: ignore[arg-type]  # it asks the tag alone
+    return drivers.tag_decoder(None, tag)  # type: ignore[arg-type]  # the driver reads nothing but the tag
 
 
 _ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {
     RecordID: _record,
     type(None): _none,
     int: _integer,
-    **dict.fromkeys((set, frozenset, SurrealSet, Decimal, memoryview), _leave),  # cbor2 would write them another way
+    **dict.fromkeys((set, frozenset, SurrealSet, Decimal, memoryview), _leave),  # cbor2 would encode them differently
 }
 _DECODERS = {
     TAG_NONE: lambda _found, _immutable: None,

@@ -1,10 +1,11 @@
-"""Texts of rows, compressed where that makes them shorter.
+"""Compress the texts of rows where that makes them shorter.
 
-A row of the journal is mostly the names of its fields. Deflate with a dictionary of them takes an event of 600 bytes to about 150; without
-one it would be 330. What is read may be either: rows of before schema 11, and texts that do not get shorter, are plain.
+A journal row consists mostly of field names. Deflate with a dictionary of them shrinks a 600-byte event to about 150
+bytes; without a dictionary it would be 330. Readers accept both forms: rows written before schema 11, and texts that
+would not shrink, are plain.
 
-A compressed text is a byte that names the dictionary and a raw deflate stream. A dictionary never changes, because rows need the one they
-were written with; a better one gets the next number.
+A compressed text is one byte that identifies the dictionary, followed by a raw deflate stream. A dictionary never
+changes, because existing rows depend on it; an improved one gets the next number.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "run": ("usage",),
     "workflow": ("usage", "choices"),
 }
-"""By table, the columns whose texts may be compressed: those that no condition of a query is about."""
+"""By table: the columns whose texts may be compressed. No query has a condition on them."""
 SHORTEST = 48
-"""Characters below which nothing is gained."""
+"""Texts shorter than this many characters are not compressed; nothing would be gained."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes of text above which none is compressed. A file from elsewhere cannot make more than that of one value."""
+"""Texts of more bytes are never compressed or unpacked, so a manipulated file cannot blow up one value further."""
 
 
 def pack(text: str) -> str | bytes:
-    """A text as it is stored."""
+    """Return the text as it is stored: compressed if that is shorter."""
     if len(text) < SHORTEST:
         return text
     try:
@@ -44,10 +45,10 @@ def pack(text: str) -> str | bytes:
 
 
 def unpack(value: str | bytes) -> str:
-    """The inverse.
+    """Inverse of ``pack``.
 
     Raises:
-        ValueError: the bytes are not those of a text.
+        ValueError: the bytes are not a compressed text.
     """
     if isinstance(value, str):
         return value
@@ -64,12 +65,12 @@ def unpack(value: str | bytes) -> str:
 
 
 def packed(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as it is stored."""
+    """Return the row as it is stored."""
     return {**row, **{name: pack(value) for name in COLUMNS.get(table, ()) if isinstance(value := row.get(name), str)}}
 
 
 def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse.
+    """Inverse of ``packed``.
 
     Raises:
         ValueError: a column is damaged.
@@ -78,7 +79,7 @@ def unpacked(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def readable(table: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as ``unpacked`` gives it, with an empty text in place of each that is damaged."""
+    """Like ``unpacked``, with an empty text in place of each damaged one."""
 
     def text(value: bytes) -> str:
         try:
@@ -133,6 +134,6 @@ _DICTIONARY = (
     b'red":0,"tokens_reasoning":0,"cost":0.0,"saved":0.0,"tokens_unpriced":0,"estimated":false},"context_token'
     b's":,"context_window":32768,"max_tokens":4096,"duration_ms":,"reasoning_ms":0}'
 )
-"""What rows have in common, what is most frequent last. Fixed for ever, see above."""
-# Less memory than usual, because all of it is copied for each text.
+"""What rows have in common, the most frequent strings last. Must never change, see the module's docstring."""
+# Less memory than the default, because the whole compressor is copied for each text.
 _PRIMED = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS, 5, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)

@@ -1,4 +1,4 @@
-"""Rows that are not as they were written, in words that say where, what still works and what to do."""
+"""Describe damaged rows: where they are, what still works and what to do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.support.i18n import N_
 CODE = "damaged_row"
 CHANGED, MISSING = "changed", "missing"
 SHOWN = 5
-"""Damaged rows that an error names."""
+"""Maximum number of damaged rows that an error names."""
 _WHERE: dict[tuple[str, str], str] = {
     ("run_event", CHANGED): N_("Workflow {workflow}, run {run}: event {seq} is not as it was written."),
     ("run_event", MISSING): N_("Workflow {workflow}, run {run}: event {seq} is missing."),
@@ -39,9 +39,9 @@ _WHERE: dict[tuple[str, str], str] = {
     ("prompt", CHANGED): N_("The prompt {row} is not as it was written."),
 }
 CONFIGURATION = ("agent", "provider", "mcp_server", "permission_rule", "setting", "prompt")
-"""Tables whose damaged rows a person can give up, to write them anew."""
+"""Tables whose damaged rows a person may discard and write again."""
 RESTRICTING = ("permission_rule", "setting")
-"""Those that may hold what forbids something: while one is damaged, no agent begins to work."""
+"""Tables that may contain restrictions: while one of their rows is damaged, no agent starts."""
 GIVE_UP = N_(
     "It is left out, and nothing was changed. To have it again, restore a backup: atelier backup restore FILE. To give it up and write "
     "it anew: Settings, Diagnostics, or atelier doctor --remove-damaged"
@@ -66,25 +66,26 @@ LEFT_OUT = N_(
     "These rows are not in it, and neither is what came after them in their run: the data folder is damaged there. "
     "To have them again, restore a backup: atelier backup restore FILE"
 )
-"""What is said after the damaged rows of an export or a copy."""
+"""Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(
     "These rows were damaged before the backup was made, and are so in it. Keep your older backups: one that was made before the damage "
     "has them."
 )
-"""What is said after the damaged rows of a backup."""
+"""Follows the list of damaged rows of a backup."""
 IN_EXPORT = N_("These rows are in the export as they are now. A backup that was made before the damage has them as they were.")
-"""What is said after the damaged rows of an export of everything."""
+"""Follows the list of damaged rows of a complete export."""
 
 
 class Damage(NamedTuple):
-    """One row that is not as it was written.
+    """One damaged row.
 
     Attributes:
-        run: the run's id; empty for what belongs to no run.
-        table: ``run_event``, ``message``, ``tool_execution``, ``prompt_frame``, ``run``, ``workflow`` or another one with hashes.
-        row: its id; empty for an event that is missing.
-        seq: of an event, its number in the run.
-        problem: ``changed``, also where it cannot be read at all, or ``missing``.
+        run: id of its run; empty for rows outside runs.
+        table: ``run_event``, ``message``, ``tool_execution``, ``prompt_frame``, ``run``, ``workflow`` or another one
+            with hashes.
+        row: its id; empty for a missing event.
+        seq: for an event, its number in the run.
+        problem: ``changed`` (also when it cannot be read at all) or ``missing``.
     """
 
     workflow: str
@@ -95,13 +96,13 @@ class Damage(NamedTuple):
     problem: str
 
     def error(self) -> StorageError:
-        """One sentence that says which row it is."""
+        """Return an error that names this row in one sentence."""
         sentence = _NO_RUN[self.problem] if self.table == "run_event" and not self.run else _WHERE[self.table, self.problem]
         return StorageError(sentence, code=CODE, workflow=self.workflow, run=self.run, row=self.row, seq=self.seq)
 
 
 def readable_until(found: Iterable[Damage]) -> dict[str, int]:
-    """By run, the number of its first damaged event: those before it can be read."""
+    """Return, by run, the number of the first damaged event: those before it can be read."""
     first: dict[str, int] = {}
     for each in found:
         if each.table == "run_event" and each.run:
@@ -110,7 +111,7 @@ def readable_until(found: Iterable[Damage]) -> dict[str, int]:
 
 
 def damaged(found: Sequence[Damage]) -> StorageError:
-    """The error for damaged rows, at least one."""
+    """Return the error for damaged rows (at least one)."""
     first = found[0].error()
     if found[0].table in CONFIGURATION:
         return StorageError(DAMAGED_CONFIGURATION, code=CODE, damage=first, what_to_do=StorageError(GIVE_UP))
@@ -120,17 +121,17 @@ def damaged(found: Sequence[Damage]) -> StorageError:
 
 
 def not_begun(found: Sequence[Damage]) -> StorageError:
-    """The error for who would begin to work while rows of ``RESTRICTING`` are damaged, at least one."""
+    """Return the error for work that may not start while rows of ``RESTRICTING`` are damaged (at least one)."""
     return StorageError(NOT_BEGUN, code=CODE, damage=found[0].error(), what_to_do=StorageError(GIVE_UP))
 
 
 def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:
-    """The damage of a row that was read; what is damaged may be any of its values."""
+    """Describe a damaged row that was read; any of its values may be wrong."""
     return Damage(_key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), int(row.get("seq") or 0), problem)
 
 
 def damaged_row(table: str, row: Mapping[str, Any]) -> StorageError:
-    """The error for a row that was read and is not as it was written."""
+    """Return the error for a row that was read and is damaged."""
     return damaged([of_row(table, row)])
 
 

@@ -1,4 +1,4 @@
-"""Finding the damaged rows of what the owner configures."""
+"""Find damaged rows of the user's configuration."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
 from atelier_desk.storage.rows import has_hash
 
 SETTING_HASHED = ("id", "value")
-"""Columns of a setting's row that its hash is made of."""
+"""Columns covered by the hash of a settings row."""
 _TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES, tables.PROMPTS)}
 
 
 def is_whole_setting(row: Mapping[str, Any]) -> bool:
-    """Whether the row of a setting is as it was written; one of an earlier version has no hash, and has to be readable.
+    """Whether a settings row is undamaged. A row of an earlier version has no hash and only has to be readable.
 
-    Of the approvals it also has to be a value that this program accepts: they may forbid something, and would count as unset.
+    Approval settings must also have a value that this program accepts: they may restrict agents, and would count as
+    unset.
     """
     if row.get("hash") is not None:
         return has_hash("setting", row, SETTING_HASHED)
@@ -34,9 +35,9 @@ def is_whole_setting(row: Mapping[str, Any]) -> bool:
 
 
 async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names: Sequence[str] = CONFIGURATION) -> list[Damage]:
-    """The rows of some of these tables that are not as they were written. ``run``: as in ``integrity``.
+    """Return the damaged rows of these tables. ``run``: see ``integrity``.
 
-    A table of which the engine itself cannot read a row is damaged as a whole: its ``row`` is a question mark.
+    When the engine cannot read a row of a table, the whole table is damaged: its ``row`` is a question mark.
     """
     found: list[Damage] = []
     for name in names:
@@ -45,7 +46,7 @@ async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names:
             rows = (await run(f"SELECT {table.columns if table else 'id, `value`, hash'} FROM {name} ORDER BY id"))[0]  # noqa: S608
         except StorageError as error:
             if "does not exist" in str(error):
-                continue  # the table of a later version, in a folder that is about to be brought up to it
+                continue  # a table of a later version, in a folder about to be migrated
             if error.code != CODE:
                 raise
             rows = []

@@ -1,7 +1,7 @@
-"""The SurrealDB driver without its ways to a database elsewhere, and with compiled CBOR.
+"""The SurrealDB driver without its remote connections, and with compiled CBOR.
 
-Importing the driver imports all its connections, and with them two whole HTTP clients and a second websocket client. The database here is
-in the same process: without them every start is a tenth of a second shorter and the program 13 MB smaller.
+Importing the driver imports all its connections, including two complete HTTP clients and a second websocket client. The
+database here is embedded: without them every start is 0.1 s faster and uses 13 MB less memory.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _ELSEWHERE = {
     "blocking_ws": ("BlockingSurrealSession", "BlockingSurrealTransaction", "BlockingWsSurrealConnection"),
     "blocking_embedded": ("BlockingEmbeddedSurrealConnection",),
 }
-"""The driver's connections that are not needed, by their modules, and what the driver takes from each."""
+"""Unneeded connections of the driver by module, and the names that the driver imports from each."""
 _importing = threading.Lock()
 
 
 def surrealdb() -> Any:
-    """The driver's package. The first call takes some 0.1 s; it belongs into a thread."""
+    """Return the driver's package. The first call takes about 0.1 s; make it in a thread."""
     with _importing:
         if "surrealdb" not in sys.modules:
             _import()
-        if find_spec("cbor2") is not None:  # there is none to install for Macs with Intel's processors
+        if find_spec("cbor2") is not None:  # no wheel for Intel Macs
             importlib.import_module("atelier_desk.storage.cbor").take_over()
     return importlib.import_module("surrealdb")
 
@@ -41,12 +41,12 @@ def _import() -> None:
     try:
         importlib.import_module("surrealdb")
     finally:
-        for name in stands:  # whoever asks for the module itself gets the real one
+        for name in stands:  # whoever imports the module itself gets the real one
             sys.modules.pop(name, None)
 
 
 def _stand_in(name: str, classes: tuple[str, ...]) -> ModuleType:
-    """A module with classes that give objects of the real ones, which are only then imported."""
+    """Return a module whose classes import the real ones only when they are instantiated."""
     module = ModuleType(name)
     for each in classes:
         setattr(module, each, type(each, (), {"__new__": partial(_real, name, each)}))

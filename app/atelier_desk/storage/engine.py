@@ -1,7 +1,8 @@
-"""The one place that talks to the SurrealDB driver: opening in a thread, running statements, closing in the order that is safe.
+"""The only module that talks to the SurrealDB driver: opens it in a thread, runs statements, closes in a safe order.
 
-Every twelfth opening after writing, the engine puts its tables in order before it answers, which takes minutes when they are large, and it
-may give up meanwhile with a timeout. That is no damage: whoever opens waits, and does not close what is at it, because it would begin anew.
+On every twelfth opening after writes, the engine merges its tables before it answers, which takes minutes when they are
+large; it may report a timeout meanwhile. That is not damage: the opening waits, and does not close the engine, because
+the merge would start over.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
 BUSY_WAIT_S = 600.0
-"""How long an opening waits for an engine that puts its tables in order; 850 MB took 120 s on a slow disk."""
+"""Maximum wait for an engine that merges its tables while opening; 850 MB took 120 s on a slow disk."""
 BUSY_POLL_S = 0.5
 NAMESPACE = "atelier"
 DATABASE = "main"
 
 
 class Outcome(NamedTuple):
-    """What one statement gave: its result, or the engine's error text.
+    """Result of one statement, or the engine's error text.
 
     Attributes:
         settled: False when the engine failed in a way that leaves open whether the request took effect.
@@ -44,16 +45,19 @@ class Outcome(NamedTuple):
 
 
 _abandoned: list[Any] = []
-"""Connections whose folder was moved away. Closing one, or letting Python collect it, would write to the path that now is another's."""
+"""Connections whose folder was moved away.
+
+Closing or collecting one would write to a path that now belongs to another folder.
+"""
 
 
 class Engine:
-    """An open database. Every call goes through ``run``; nothing here retries or interprets.
+    """An open database. Every call goes through ``run``; nothing here retries or interprets errors.
 
     Attributes:
         path: the directory, None in memory.
-        verify: raises ``StorageError`` when the path no longer leads to the folder that was opened. Called before every request, before
-            it is opened again and before it is closed, because the engine opens new files by their path.
+        verify: raises ``StorageError`` when the path no longer leads to the folder that was opened. Called before every
+            request, reopening and closing, because the engine opens new files by path.
     """
 
     def __init__(self, connection: Any, path: Path | None, fsync: bool) -> None:
@@ -72,11 +76,11 @@ class Engine:
 
     @classmethod
     async def open(cls, directory: Path | None, *, fsync: bool = True) -> Engine:
-        """Open a directory, or a database in memory for None. ``fsync`` False syncs once a second instead of at each commit.
+        """Open a directory, or an in-memory database for None.
 
-        What an unclean end left in the log is moved into the tables first, which takes some 0.3 s.
-
-        In memory a row that one transaction deletes and writes again is lost or refused; on the disk it is not.
+        With ``fsync`` False the engine syncs once a second instead of at each commit. Log entries left by an unclean
+        end are moved into the tables first, which takes about 0.3 s. In memory, a row that one transaction deletes and
+        writes again is lost or refused; on disk it is not.
 
         Raises:
             StorageError: ``locked``, ``damaged``, ``disk_full``, ``read_only``, or ``busy`` after ``BUSY_WAIT_S``.
@@ -85,8 +89,9 @@ class Engine:
         left = engine.log_bytes()
         engine._connection = await _connect(directory, fsync)
         if left:
-            # A program that was killed, or a full disk, can leave half a record at the end of the log. The engine would write behind it,
-            # and the next recovery stop before it, so that all that came after would be lost: nothing is written until the log is empty.
+            # A kill or a full disk can leave half a record at the end of the log. The engine would append after it, and
+            # the next recovery would stop before it and lose everything after: nothing is written until the log is
+            # empty.
             try:
                 await engine.reopen()
             except BaseException:
@@ -95,12 +100,14 @@ class Engine:
         return engine
 
     async def run(self, sql: str, params: Mapping[str, Any]) -> list[Outcome]:
-        """Run statements and return one outcome for each, in order; a request that does not parse, or at which the engine itself failed,
-        gives a single failed outcome. Waits while the database is being reopened, and opens it when that failed before.
+        """Run statements and return one outcome for each, in order.
+
+        A request that does not parse, or at which the engine itself failed, gives a single failed outcome. Waits while
+        the database is being reopened, and opens it when the previous attempt failed.
 
         Raises:
-            StorageError: the database could not be opened again, or its folder was moved; the request was not begun.
-            Exception: a parameter cannot be sent; the request was not begun.
+            StorageError: the database could not be reopened, or its folder was moved; the request was not started.
+            Exception: a parameter cannot be sent; the request was not started.
         """
         from surrealdb.errors import SurrealError
 
@@ -115,7 +122,7 @@ class Engine:
         except BaseException as error:
             if isinstance(error, Exception | asyncio.CancelledError | KeyboardInterrupt | SystemExit):
                 raise
-            return [Outcome(False, str(error), settled=False)]  # the engine's panics derive from BaseException alone
+            return [Outcome(False, str(error), settled=False)]  # the engine's panics derive from BaseException only
         finally:
             self._requests -= 1
             if not self._requests:
@@ -127,11 +134,11 @@ class Engine:
 
     @contextlib.asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
-        """Close the database while the block runs and open it again; requests wait meanwhile.
+        """Close the database while the block runs, then open it again; requests wait meanwhile.
 
         Raises:
-            StorageError: as ``open``, after the same wait; the next request tries to open it again. ``start_again`` when what is left of
-                an opening that failed keeps the files.
+            StorageError: as ``open``, after the same wait; the next request tries to open it again. ``start_again``
+                when a failed opening still holds the files.
         """
         async with self._connecting:
             self._may_run.clear()
@@ -148,11 +155,13 @@ class Engine:
                 self._may_run.set()
 
     async def reopen(self, *, fsync: bool | None = None, aside: Callable[[], None] | None = None) -> None:
-        """Close the database and open it again, which moves everything from its log into its tables; ``fsync`` as ``open``, None keeps it.
-        ``aside`` is called in a thread while it is closed.
+        """Close and open the database again, which moves everything from its log into its tables.
+
+        ``fsync`` as in ``open``; None keeps the present value. ``aside`` is called in a thread while the database is
+        closed.
 
         Raises:
-            StorageError: as ``aside``; or it could not be opened again as the disk is, and was not closed.
+            StorageError: as ``aside``; or the disk would not allow opening it again, so it was not closed.
         """
         self.verify()
         if self.path is not None:
@@ -166,18 +175,18 @@ class Engine:
         await in_storage_thread(heap.trim)
 
     def log_bytes(self) -> int:
-        """Size of the write-ahead log: what a killed program's next start reads again. 0 in memory."""
+        """Size of the write-ahead log in bytes, which the next start after a kill has to read; 0 in memory."""
         return _bytes_in(self.path / "wal") if self.path is not None else 0
 
     def size(self) -> int:
-        """Bytes of the tables and of the large values beside them. 0 in memory."""
+        """Size of the tables and of the separate large values in bytes; 0 in memory."""
         return sum(_bytes_in(self.path / name) for name in ("sstables", "vlog")) if self.path is not None else 0
 
     async def close(self) -> None:
-        """Flush and close; the pause lets the engine's threads end.
+        """Flush and close; a pause lets the engine's threads end.
 
         Raises:
-            StorageError: ``moved``: its folder is not where it was; the database is left as it is.
+            StorageError: ``moved``: the folder is no longer in its place; the database is left as it is.
         """
         self._closed = True
         async with self._connecting:
@@ -208,14 +217,17 @@ class Engine:
             self._connection = await _connect(self.path, self._fsync, ours=not self._left_locked)
             self._left_locked = False
         except StorageError as error:
-            if error.code == "locked":  # by what is left of an opening that failed half-way: the folder is locked by this process
-                self._left_locked = True  # one request has waited for it; the next ones look once
+            if error.code == "locked":  # by the remains of a failed opening: this process holds the lock
+                self._left_locked = True  # one request has waited for it; later ones check only once
                 raise StorageError(errors.START_AGAIN, code="start_again", path=self.path) from error
             raise
 
 
 async def _connect(directory: Path | None, fsync: bool, *, ours: bool = False) -> Any:
-    """Open the engine; wait up to ``BUSY_WAIT_S`` while it is busy, and for the lock that an opening of this process left (``ours``)."""
+    """Open the engine.
+
+    Waits up to ``BUSY_WAIT_S`` while it is busy, or for a lock that this process left (``ours``).
+    """
     deadline = time.monotonic() + BUSY_WAIT_S
     waiting = False
     while True:
@@ -232,8 +244,10 @@ async def _connect(directory: Path | None, fsync: bool, *, ours: bool = False) -
 
 
 async def _connect_once(directory: Path | None, fsync: bool, deadline: float) -> Any:
-    """Open the engine in a thread; a wait that is cancelled, or an opening that fails half-way, closes it again, so that nobody has the
-    files once the lock is given back."""
+    """Open the engine in a thread.
+
+    A cancelled wait or a failed opening closes it again, so that no one holds the files once the lock is released.
+    """
     opening = asyncio.ensure_future(in_storage_thread(_construct, _url(directory, fsync)))
     connection: Any = None
     try:
@@ -246,12 +260,12 @@ async def _connect_once(directory: Path | None, fsync: bool, deadline: float) ->
             except Exception as error:
                 if errors.from_text(str(error), directory, opening=True).code != "busy" or time.monotonic() >= deadline:
                     raise
-            await asyncio.sleep(BUSY_POLL_S)  # closing it now would cut short what it is busy with
+            await asyncio.sleep(BUSY_POLL_S)  # closing it now would interrupt its merge
     except asyncio.CancelledError:
         with contextlib.suppress(BaseException):
             await _disconnect(await opening)
         raise
-    except BaseException as error:  # the engine's panics derive from BaseException alone
+    except BaseException as error:  # the engine's panics derive from BaseException only
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         failure = errors.from_text(str(error), directory, opening=True)

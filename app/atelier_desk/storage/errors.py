@@ -1,6 +1,6 @@
-"""What went wrong with the database, as an error that says what to do.
+"""Translate database failures into errors that say what to do.
 
-The engine under the store reports most failures as text; this is the one place that reads it.
+The engine reports most failures as text; this is the only module that interprets it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ NOT_THERE_OF = {
     "task": N_("There is no task {id}."),
     "workflow": N_("There is no workflow {id}."),
 }
-"""Whole sentences for what people name by its id: a translation cannot be put together from parts."""
+"""Complete sentences for things identified by id: a translation cannot be assembled from parts."""
 
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("locked", LOCKED, r"already locked|lock is held|LOCK is already"),
@@ -116,18 +116,21 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ),
 )
 _TRANSIENT = frozenset({"busy", "locked", "disk_full", "file_too_large", "too_many_files", "io"})
-"""What passes without a change to the data: trying again may succeed."""
+"""Failures that pass without a change to the data: a retry may succeed."""
 _TAKEN = re.compile(r"atelier:taken:(?P<table>[a-z_]+):(?P<id>.*)$")
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
 
 
 def not_there(what: str, id: object) -> NotFoundError:
-    """The error for a row that is not there; ``what`` is a word of our own for its kind."""
+    """Return the error for a missing row; ``what`` is one of our words for its kind."""
     return NotFoundError(NOT_THERE_OF.get(what, NOT_THERE), what=what, id=id)
 
 
 def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageError:
-    """The error for a full disk: which of the two is used up, the room (``free`` and ``needed`` in bytes) or the number of files."""
+    """Return the error for a full disk, naming what ran out.
+
+    Space (``free`` and ``needed`` in bytes) or the number of files.
+    """
     facts = {"path": path, "free_mb": free // 1_000_000}
     if path is not None and no_files_left(path):
         return StorageError(NO_FILES_LEFT, code="disk_full", recoverable=True, free_files=free_files(path), **facts)
@@ -135,45 +138,48 @@ def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageE
 
 
 def from_os_error(error: OSError, path: object) -> AtelierError:
-    """The error for a file or folder of the data that could not be used."""
+    """Return the error for a data file or folder that could not be used."""
     text = f"{error.strerror} (os error {error.errno})"
     found = from_text(text, path, opening=True)
     if found.code == "damaged" and error.errno != errno.ENOENT:
-        # It says nothing of what is in the file: a move across file systems, a folder in use.
+        # Unrelated to the file's content: a move across file systems, a folder in use.
         return StorageError(INPUT_OUTPUT, code="io", recoverable=True, path=path, detail=text)
     return found
 
 
 def is_of_the_engine(error: BaseException) -> bool:
-    """Whether the database as a whole failed, and not one statement because of what it says."""
+    """Whether the database as a whole failed, rather than a single statement."""
     return isinstance(error, StorageError) and error.code not in {"query", "damaged_row"}
 
 
 def leaves_open(text: str) -> bool:
-    """Whether a failed commit may be on the disk all the same: it failed while it was written, and not because of another one."""
+    """Whether a failed commit may still be on disk: it failed while being written, and not because of another one."""
     return "Cannot COMMIT" in text and not is_retryable(text)
 
 
 def is_retryable(text: str) -> bool:
-    """Whether the engine says that the same transaction may succeed when it is tried again."""
+    """Whether the engine says that retrying the same transaction may succeed."""
     return "can be retried" in text
 
 
 def throw_not_found(what: str) -> str:
-    """SurrealQL that ends a transaction with ``NotFoundError`` for the record in ``$guarded``; ``what`` is a word of our own."""
+    """Return SurrealQL that aborts a transaction with ``NotFoundError`` for the record in ``$guarded``."""
     return f"IF !record::exists($guarded) {{ THROW 'atelier:not_found:{what}:' + <string> record::id($guarded) }}"
 
 
 def throw_taken() -> str:
-    """SurrealQL that ends a transaction with ``ConflictError`` when one of the records in ``$claimed`` is there and not the workflow
-    ``$home``'s."""
+    """Return SurrealQL that aborts a transaction with ``ConflictError`` when a record in ``$claimed`` exists and does not
+    belong to the workflow ``$home``.
+    """
     other = "(SELECT VALUE id FROM $claimed WHERE workflow != $home LIMIT 1)[0]"
     return f"IF {other} != NONE {{ THROW 'atelier:taken:' + record::tb({other}) + ':' + <string> record::id({other}) }}"
 
 
 def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError:
-    """The error for an engine's message. Damage, and a timeout, which never is damage, are recognised in a query by
-    their storage wording and, while opening, more broadly."""
+    """Return the error for an engine message.
+
+    Damage is recognised in a query by its storage wording, and more broadly while opening; a timeout is never damage.
+    """
     thrown = _THROWN.search(text)
     if thrown:
         return not_there(thrown["what"], thrown["id"])

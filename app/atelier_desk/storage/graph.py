@@ -1,5 +1,7 @@
-"""The rows of a project's graph and their ids, for who makes them and who keeps them. A process that reads files needs no more than this
-of the storage."""
+"""Rows and ids of a project graph.
+
+Separate from the repositories because processes that read files need nothing else of ``storage``.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +12,44 @@ from typing import NamedTuple
 from atelier_desk.domain.project import EntityKind
 
 DIGITS = frozenset("0123456789abcdef")
-"""What ids are made of."""
+"""Characters of ids."""
 PROJECT_DIGITS, FILE_DIGITS, ENTITY_DIGITS = 8, 10, 8
 NO_FILE = "0" * FILE_DIGITS
-"""The file part of the ids of packages, which stand in no file."""
+"""File part of the ids of packages, which belong to no file."""
 
 
 def project_key(project_id: str) -> str:
-    """What the ids of everything in a project begin with."""
+    """Return the common prefix of all ids in a project."""
     return project_id[-PROJECT_DIGITS:]
 
 
 def file_key(project_id: str, path: str) -> str:
-    """What the ids of everything in a file begin with; the id of its row."""
+    """Return the common prefix of all ids in a file; also the id of the file's row."""
     return file_key_of(project_key(project_id), path)
 
 
 def file_key_of(key: str, path: str) -> str:
-    """The same by the key of the project."""
+    """Like ``file_key``, from the key of the project."""
     return key + _digest(path, FILE_DIGITS)
 
 
 def file_entity(key: str) -> str:
-    """The id of the entity that a file itself is."""
+    """Return the id of the entity that represents a file."""
     return key + "0" * ENTITY_DIGITS
 
 
 def entity_id(key: str, kind: str, qualified: str) -> str:
-    """The id of an entity in a file."""
+    """Return the id of an entity in a file."""
     return key + _digest(f"{kind}:{qualified}", ENTITY_DIGITS)
 
 
 def package_of(key: str, name: str) -> str:
-    """The id of a package that files of a project import; ``key`` is the project's."""
+    """Return the id of a package that a project imports; ``key`` is the project's."""
     return entity_id(key + NO_FILE, EntityKind.PACKAGE, name)
 
 
 def is_entity_id(text: str) -> bool:
-    """Whether a text has the shape of an entity's id."""
+    """Whether a text has the form of an entity id."""
     return len(text) == PROJECT_DIGITS + FILE_DIGITS + ENTITY_DIGITS and set(text) <= DIGITS
 
 
@@ -56,8 +58,11 @@ def _digest(text: str, digits: int) -> str:
 
 
 class FileState(NamedTuple):
-    """What is known of a file that was looked at. ``related``: its relations are written. ``problem``: JSON of a pair, the English sentence
-    and the values of its placeholders; empty without one."""
+    """State of a file that was read.
+
+    ``related``: its relations are stored. ``problem``: JSON pair of the English sentence and its placeholder values;
+    empty if there is none.
+    """
 
     path: str
     hash: str
@@ -70,7 +75,10 @@ class FileState(NamedTuple):
 
 
 class EntityRow(NamedTuple):
-    """An entity with what a search needs: ``digest`` names the text that is embedded, ``terms`` are its words (see ``storage.stems``)."""
+    """An entity with what a search needs.
+
+    ``digest`` identifies the embedded text, ``terms`` are its words (see ``storage.memory_terms``).
+    """
 
     id: str
     kind: str
@@ -90,7 +98,7 @@ class EntityRow(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """A relation: ids of the entities, the kind, the confidence and the line."""
+    """A relation: ids of both entities, kind, confidence and line."""
 
     source: str
     target: str
@@ -100,7 +108,7 @@ class Edge(NamedTuple):
 
 
 class LightRow(NamedTuple):
-    """What an index is told of an entity."""
+    """The part of an entity that an index needs."""
 
     id: str
     kind: str
@@ -118,7 +126,7 @@ class LightRow(NamedTuple):
 
 @dataclass(slots=True)
 class FileWrite:
-    """One file as it is now: its row, its entities, and the ids of those that it had and has no longer."""
+    """The new state of one file: its row, its entities, and the ids of entities it no longer has."""
 
     state: FileState
     symbols: str

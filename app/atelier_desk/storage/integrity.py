@@ -1,4 +1,4 @@
-"""Finding the rows that are missing or not as they were written: of one workflow, or of the whole database."""
+"""Find missing and changed rows, in one workflow or in the whole database."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 
 Run = Callable[..., Awaitable[list[Any]]]
-"""Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
+"""Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
 Row = Mapping[str, Any]
 SINCE_SCHEMA = 9
-"""The version from which on rows have hashes."""
+"""First schema version whose rows have hashes."""
 PAGE = 200
 _LEAST = -(2**62)
 _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
-"""Tables whose rows the events name."""
+"""Tables whose rows are named by events."""
 _ALONE: tuple[Table[Any], ...] = (tables.TASKS, tables.QUESTIONS, tables.APPROVALS, tables.REPORTS, tables.MEMORIES)
-"""Tables whose rows have a hash and are named by nothing."""
+"""Tables whose rows have a hash and are not named by events."""
 
 
 class Store(Protocol):
-    """What is needed of the store, which itself checks databases when it opens them."""
+    """The part of the store that is needed here; the store itself imports this module."""
 
     async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
 
@@ -36,7 +36,7 @@ class Store(Protocol):
 
 
 class _Named(NamedTuple):
-    """What the newest event that names a row says of it."""
+    """What the newest event that names a row says about it."""
 
     hash: bytes
     run: str
@@ -44,8 +44,9 @@ class _Named(NamedTuple):
 
 
 async def damaged_in(store: Store, workflow_id: str) -> list[Damage]:
-    """The damaged rows of a workflow, those of the journal first. Agents may go on meanwhile: what looks damaged is looked at again while
-    nothing is written.
+    """Return the damaged rows of a workflow, the journal's first.
+
+    Agents may work meanwhile: rows that look damaged are checked again while writes are held back.
 
     Raises:
         StorageError: the database could not be read, for another reason than a damaged row.
@@ -57,7 +58,7 @@ async def damaged_in(store: Store, workflow_id: str) -> list[Damage]:
 
 
 async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
-    """The same of all workflows; ``progress`` is told how many of how many were looked at."""
+    """Return the damaged rows of all workflows. ``progress`` is called with the number checked and the total."""
 
     async def look(workflow_id: str) -> list[Damage]:
         return await damaged_in(store, workflow_id)
@@ -66,7 +67,7 @@ async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | 
 
 
 async def damaged_rows(run: Run) -> list[Damage]:
-    """The same of a database that nobody writes to."""
+    """Like ``damaged_anywhere`` for a database that nobody writes to."""
 
     async def look(workflow_id: str) -> list[Damage]:
         return await _Check(run, workflow_id).run()
@@ -75,7 +76,7 @@ async def damaged_rows(run: Run) -> list[Damage]:
 
 
 async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | None:
-    """The first event of a run, above a number, that the engine itself cannot read; None when it can read all of them."""
+    """Return the first event of a run, above a number, that the engine cannot read; None if it can read all."""
     seq = after
     while True:
         seq += 1
@@ -124,7 +125,7 @@ async def _alone(run: Run, table: Table[Any]) -> list[Damage]:
 
 
 async def _one_event(run: Run, run_id: str, seq: int) -> tuple[Row | None, Damage | None]:
-    """The event of a run with a number; or that it cannot be read; neither when there is none."""
+    """Return the event of a run with this number, or its damage if it is unreadable; two Nones if it does not exist."""
     text = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq = $seq"  # noqa: S608
     try:
         rows = (await run(text, run=record("run", run_id), seq=seq))[0]
@@ -137,7 +138,7 @@ async def _one_event(run: Run, run_id: str, seq: int) -> tuple[Row | None, Damag
 
 
 class _Check:
-    """Looks at every row of one workflow once."""
+    """Check every row of one workflow once."""
 
     def __init__(self, run: Run, workflow_id: str) -> None:
         self._run = run
@@ -146,13 +147,13 @@ class _Check:
         self._named: dict[tuple[str, str], _Named] = {}
         self._chains: dict[str, Chain] = {}
         self._since_first: set[str] = set()
-        """Runs whose first event has a hash, so that all their rows have."""
+        """Runs whose first event has a hash, so that all their rows must have one."""
         self._broken: set[str] = set()
         self._beside: list[Row] = []
         """Events that belong to no run."""
 
     async def run(self) -> list[Damage]:
-        """What is damaged."""
+        """Return the damage."""
         home = record("workflow", self._id)
         try:
             runs = (await self._run("SELECT id, workflow, last_seq, last_hash FROM run WHERE workflow = $home", home=home))[0]
@@ -175,7 +176,7 @@ class _Check:
         except StorageError as error:
             if error.code != CODE:
                 raise
-            # The engine cannot read one of a page: each alone, then.
+            # The engine cannot read one row of a page, so read each alone.
             self._found, self._named, self._chains, self._beside = [], {}, {}, []
             for run_id, run_row in runs.items():
                 for seq in range(1, run_row["last_seq"] + 1):
@@ -223,7 +224,7 @@ class _Check:
         self._found += changed
 
     async def _rows(self, table: Table[Any]) -> None:
-        """The rows of a table that events name, against what they say."""
+        """Compare the rows of a table with the events that name them."""
         order = {"message": "back", "tool_execution": "recency"}[table.name]
         missing = {key: named for (of, key), named in self._named.items() if of == table.name}
         found: list[Damage] = []
@@ -241,13 +242,16 @@ class _Check:
         named = missing.pop(row["id"].id, None)
         run = row.get("run")
         unmarked = row.get("hash") is None and run is not None and run.id in self._since_first
-        # Where an event is damaged, the newest that named the row may be the one.
+        # Where an event is damaged, it may be the newest that named the row.
         other = named is not None and named.run not in self._broken and row.get("hash") != named.hash
         if not table.is_whole(row) or unmarked or other:
             found.append(of_row(table.name, row))
 
     async def _one_by_one(self, table: Table[Any], missing: dict[str, _Named]) -> list[Damage]:
-        """The same where the engine cannot read one of a page; of rows that no event names it cannot be said which it is."""
+        """Like ``_rows`` where the engine cannot read a page.
+
+        Unreadable rows that no event names cannot be identified.
+        """
         missing |= {key: named for (of, key), named in self._named.items() if of == table.name}
         found: list[Damage] = []
         for key in list(missing):
@@ -275,7 +279,10 @@ class _Check:
         self._found += [of_row(table.name, row) for row in rows if not table.is_whole(row)]
 
     async def _pages(self, table: str, columns: str, key: str, order: str) -> AsyncIterator[Row]:
-        """The rows of the workflow by an index. Rows may have the same place in it, and a damaged one any: none is taken twice."""
+        """Yield the rows of the workflow by an index.
+
+        Several rows may have the same position, and a damaged one any; each is yielded once.
+        """
         text = f"SELECT {columns} FROM {table} WHERE workflow = $home AND {key} >= $least ORDER BY {order} LIMIT $limit"  # noqa: S608
         seen: set[str] = set()
         least, limit = _LEAST, PAGE

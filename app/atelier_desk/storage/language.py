@@ -1,4 +1,4 @@
-"""A guess at the language of a short text, from its stop words and accents."""
+"""Guess the language of a short text from its stop words and accents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _ACCENTS = frozenset("éèêëàâçùûôîïœ")
 
 
 def language(text: str) -> str:
-    """``fr``, ``en``, or an empty string when nothing tells. Only the first 400 characters are looked at."""
+    """Return ``fr``, ``en``, or an empty string if undecided. Reads only the first 400 characters."""
     head = text[:400]
     found = words(head)
     french = sum(word in FRENCH and word not in ENGLISH for word in found) + (0.5 if not _ACCENTS.isdisjoint(head.lower()) else 0.0)

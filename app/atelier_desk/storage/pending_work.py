@@ -1,4 +1,4 @@
-"""Asked at each opening, so in a file that imports nearly nothing: a listing loads no more than it looks at."""
+"""Whether a run is unfinished. Asked at each opening, so this module imports almost nothing: a listing stays fast."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from atelier_desk.storage.writing.writer import AT_WORK
 
 
 async def at_work(store: Store) -> bool:
-    """Whether a run says that it is at work; after a kill one does that nobody works on."""
+    """Whether a run is marked as running; after a kill that may be one that nobody works on."""
     return bool(await store.query(AT_WORK))

@@ -1,10 +1,10 @@
-"""The hash of a row: a bit that changed on the disk is noticed when the row is read.
+"""The hash of a row, which reveals changed bits when the row is read.
 
-The engine checks its log and its small rows, and none of the values that it keeps apart because they are large (``vlog``).
+The engine checks its log and its small rows, but not the large values that it stores separately (``vlog``).
 
-What is hashed are the values that a row stands for, not the bytes that keep them: whether a text is compressed does not matter. A column
-without a value counts like one that is not there, so that a new column leaves older rows as they are. A migration that changes a hashed
-value has to write the hash anew, or take it away: a row without one is of an earlier version, and nothing is known about it.
+The hash covers the values of a row, not their stored bytes: compression does not matter. A column without a value
+counts as absent, so that new columns leave older rows valid. A migration that changes a hashed value must rewrite or
+remove the hash: a row without one is of an earlier version and cannot be checked.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from datetime import datetime
 from typing import Any
 
 BYTES = 8
-"""Enough for damage, which does not aim: one change in 2^64 would be missed."""
+"""Enough for accidental damage: one change in 2^64 would be missed."""
 
 
 def row_hash(row: Mapping[str, Any], columns: Iterable[str]) -> bytes:
-    """The hash of the values of some columns, ``BYTES`` long."""
+    """Return the hash of the values of some columns, ``BYTES`` long."""
     parts: list[str] = []
     for name in columns:
         value = row.get(name)
@@ -31,11 +31,11 @@ def row_hash(row: Mapping[str, Any], columns: Iterable[str]) -> bytes:
 
 
 def _text(value: Any) -> str:
-    """What stands for a value that is no text."""
+    """Return the text that represents a non-text value."""
     if type(value) is int or isinstance(value, bool | float):
         return repr(value)
     if isinstance(value, datetime):
-        # The driver gives a class of its own, with its own words, for the same time; both are in UTC.
+        # The driver's own class formats the same time differently; both are in UTC.
         return datetime.isoformat(value)
     if isinstance(value, bytes):
         return value.hex()

@@ -1,7 +1,7 @@
-"""Between domain models and rows: one ``Table`` describes how a model is stored.
+"""Convert between domain models and rows: a ``Table`` describes how a model is stored.
 
-Plain values and lists of strings have columns of their own type; times are datetimes; ids of other things are record links; nested
-values are JSON text, which alone keeps integers beyond 64 bits, nulls and absent keys exactly as they were.
+Plain values and lists of strings have typed columns; times are datetimes; ids of other rows are record links; nested
+values are JSON text, which alone preserves integers beyond 64 bits, nulls and absent keys exactly.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ M = TypeVar("M", bound=Model)
 
 
 def record(table: str, key: Any) -> RecordID:
-    """The id of a record; ``key`` is a string or a list of strings."""
+    """Return the id of a record; ``key`` is a string or a list of strings."""
     from surrealdb import RecordID
 
     return RecordID(table, key)
 
 
 def to_json(value: Any) -> str:
-    """JSON text of a domain value; where it holds half a character, in ASCII, so that even that survives."""
+    """Return the JSON text of a domain value; ASCII if it contains lone surrogates, so that they survive."""
     try:
         return to_json_bytes(value, inf_nan_mode="constants").decode()
     except (PydanticSerializationError, UnicodeError):
@@ -43,12 +43,12 @@ def to_json(value: Any) -> str:
 
 
 def plain_time(value: datetime) -> datetime:
-    """The driver's datetime (a subclass that remembers nanoseconds) as an ordinary one in UTC."""
+    """Convert the driver's datetime (a subclass with nanoseconds) to an ordinary one in UTC."""
     return datetime(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC)
 
 
 def has_hash(table: str, row: Mapping[str, Any], columns: Iterable[str]) -> bool:
-    """Whether a row has the hash of some of its columns, as they were before they were compressed, or none at all."""
+    """Whether a row matches the hash of its (uncompressed) columns, or has no hash at all."""
     try:
         return row.get("hash") is None or row["hash"] == row_hash(unpacked(table, row), columns)
     except ValueError:
@@ -62,12 +62,13 @@ class Table(Generic[M]):
         name: the table.
         model: the domain model.
         links: field → table it points to; the column is the field without ``_id``.
-        json_fields: fields kept as JSON text.
-        key: makes the record key from a model; the default is its ``id``. Then the model's key fields are ordinary columns too.
+        json_fields: fields stored as JSON text.
+        key: makes the record key from a model; the default is its ``id``. Then the model's key fields are ordinary
+            columns too.
         extra: further columns made from the model, for search; they are not read back.
-        order: computed columns that lists are ordered by; the engine wants them in the selection.
-        hashed: rows have a hash, which is compared whenever one is read.
-        changing: fields that are changed alone, and so are not part of the hash.
+        order: computed columns that lists are sorted by; the engine requires them in the selection.
+        hashed: rows have a hash, which is checked at every read.
+        changing: fields that are updated separately, and so are not part of the hash.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Table(Generic[M]):
         self.json_fields = frozenset(json_fields)
         self._key = key
         self._extra = extra
-        # A default of a model may be written as a whole number; the engine gives back what the column is.
+        # A model's default may be written as an integer; the engine returns the type of the column.
         self._floats = {name for name, info in model.model_fields.items() if float in (info.annotation, *get_args(info.annotation))}
         self._fields = [field for field in model.model_fields if field != "id" or key is not None]
         columns = [self.column(field) for field in self._fields if field != "id"]
@@ -97,14 +98,14 @@ class Table(Generic[M]):
         self.hashed = ("id", *sorted(set(columns) - set(changing))) if hashed else ()
 
     def column(self, field: str) -> str:
-        """The column of a field."""
+        """Return the column of a field."""
         return field.removesuffix("_id") if field in self.links else field
 
     def record(self, key: Any) -> RecordID:
         return record(self.name, key)
 
     def encode(self, value: M) -> dict[str, Any]:
-        """The whole row, its record id included."""
+        """Return the whole row, including its record id."""
         row = {self.column(field): self._out(field, getattr(value, field)) for field in self._fields}
         row["id"] = self.record(self._key(value) if self._key else value.id)  # type: ignore[attr-defined]
         if self._extra:
@@ -114,7 +115,7 @@ class Table(Generic[M]):
         return packed(self.name, row)
 
     def changes(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Columns for some fields only, for ``UPDATE … MERGE``.
+        """Return columns for some fields, for ``UPDATE … MERGE``.
 
         Raises:
             KeyError: a field the model does not have.
@@ -125,11 +126,11 @@ class Table(Generic[M]):
         return packed(self.name, {self.column(field): self._out(field, value) for field, value in fields.items()})
 
     def is_whole(self, row: Mapping[str, Any]) -> bool:
-        """Whether a row is as it was written, as far as its hash tells; one of an earlier version has none."""
+        """Whether a row is undamaged as far as its hash tells; one of an earlier version has none."""
         return has_hash(self.name, row, self.hashed)
 
     def is_readable(self, row: Mapping[str, Any]) -> bool:
-        """The same of a row with all columns; of one without a hash, whether there is a model in it."""
+        """Like ``is_whole`` for a row with all columns; without a hash, whether it decodes to a model."""
         try:
             self.decode(row)
         except StorageError:
@@ -137,10 +138,10 @@ class Table(Generic[M]):
         return True
 
     def decode(self, row: Mapping[str, Any]) -> M:
-        """The model of a row; columns that belong to no field are left out.
+        """Return the model of a row; columns of no field are ignored.
 
         Raises:
-            StorageError: ``damaged_row``: it is not as it was written.
+            StorageError: ``damaged_row``: the row is damaged.
         """
         if self.hashed and not has_hash(self.name, row, self.hashed):
             raise damage.damaged_row(self.name, row)

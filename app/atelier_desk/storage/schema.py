@@ -1,6 +1,7 @@
-"""The schema: an ordered registry of migrations and what applies them.
+"""The schema: an ordered registry of migrations, and what applies them.
 
-A migration is a coroutine registered under the version it leads to. It must be idempotent: a program killed in the middle runs it again.
+A migration is a coroutine registered under the version it leads to. It must be idempotent: after a kill midway it runs
+again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ VERSION_TABLE = "schema_version"
 
 
 class Migrator:
-    """What a migration works with: statements that raise when they fail."""
+    """Interface for migrations: statements that raise on failure."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -57,7 +58,7 @@ def migration(version: int, name: str) -> Callable[[Callable[[Migrator], Awaitab
 
 
 def migrations() -> list[Migration]:
-    """All migrations in order; their versions are 1, 2, 3 … without gaps."""
+    """Return all migrations in order; their versions are 1, 2, 3 … without gaps."""
     from atelier_desk.storage import migrations as package
 
     package.load()
@@ -68,12 +69,12 @@ def migrations() -> list[Migration]:
 
 
 def latest() -> int:
-    """The version this program writes."""
+    """Return the version this program writes."""
     return len(migrations())
 
 
 async def current(engine: Engine) -> int:
-    """The version of an open database, 0 when it has none yet."""
+    """Return the version of an open database, 0 if it has none yet."""
     migrator = Migrator(engine)
     tables = (await migrator.run("INFO FOR DB"))[0]["tables"]
     if VERSION_TABLE not in tables:
@@ -83,12 +84,15 @@ async def current(engine: Engine) -> int:
 
 
 async def tables(engine: Engine) -> list[str]:
-    """Names of all tables of an open database, sorted."""
+    """Return the sorted names of all tables of an open database."""
     return sorted((await Migrator(engine).run("INFO FOR DB"))[0]["tables"])
 
 
 async def definitions(engine: Engine) -> dict[str, Any]:
-    """What a database defines, by table and for the whole (``""``): fields, indexes, events, functions, users …, in the engine's words."""
+    """Return the definitions of a database, by table and for the whole (``""``).
+
+    Fields, indexes, events, functions, users …
+    """
     migrator = Migrator(engine)
     whole = (await migrator.run("INFO FOR DB"))[0]
     names = sorted(whole["tables"])
@@ -97,9 +101,10 @@ async def definitions(engine: Engine) -> dict[str, Any]:
 
 
 async def foreign_definitions(engine: Engine, clock: Clock) -> list[str]:
-    """Names of the tables in which a database of this version defines something else than the migrations do; ``""`` for the whole.
+    """Return tables in which a database of this version has other definitions than the migrations make; ``""`` for the
+    whole.
 
-    An event, or a field that computes its value, acts by itself: in a file from elsewhere it could take back whatever is switched off.
+    Events and computed fields run by themselves: in a foreign file they could reverse whatever is disabled.
     """
     found = await definitions(engine)
     expected = await _migrated_definitions(clock, await current(engine))
@@ -107,7 +112,7 @@ async def foreign_definitions(engine: Engine, clock: Clock) -> list[str]:
 
 
 async def missing_definitions(engine: Engine, clock: Clock) -> list[str]:
-    """Names of the tables of which a database lacks something that a new one defines; what it defines besides does no harm."""
+    """Return tables of which a database lacks a definition that a new one has; additional definitions are harmless."""
     found = await definitions(engine)
     missing = set()
     for table, sections in (await _migrated_definitions(clock)).items():
@@ -118,7 +123,7 @@ async def missing_definitions(engine: Engine, clock: Clock) -> list[str]:
 
 
 async def _migrated_definitions(clock: Clock, version: int | None = None) -> dict[str, Any]:
-    """What a database defines that was made by the migrations up to a version, None for all."""
+    """Return the definitions of a database made by the migrations up to a version (None: all)."""
     fresh = await Engine.open(None)
     try:
         await migrate(fresh, 0, clock, version)
@@ -128,7 +133,10 @@ async def _migrated_definitions(clock: Clock, version: int | None = None) -> dic
 
 
 async def migrate(engine: Engine, start: int, clock: Clock, stop: int | None = None) -> int:
-    """Apply the migrations after ``start`` in order, up to ``stop`` (default: all), and record each. Returns the version reached."""
+    """Apply and record the migrations after ``start``, in order, up to ``stop`` (None: all).
+
+    Returns the version reached.
+    """
     migrator = Migrator(engine)
     reached = start
     for item in migrations():

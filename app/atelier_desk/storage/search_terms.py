@@ -1,7 +1,7 @@
-"""Text as full text search sees it: words without case, accents, punctuation and stop words, in French and English.
+"""Words for full-text search: without case, accents, punctuation and stop words, in French and English.
 
-The words are made here, before the database sees them, so that its analyzers only stem: punctuation and stop words would otherwise be
-the largest entries of every index, and were most of its cost.
+They are made before the database sees them, so that its analysers only stem: punctuation and stop words would be the
+largest entries of every index, and caused most of its cost.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ STOP_WORDS = ENGLISH | FRENCH
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order: identifiers split at case and underscores, lower case, accents stripped, stop words kept."""
+    """Return the words of a text in order.
+
+    Identifiers split at case changes and underscores, lower case, no accents, with stop words.
+    """
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
         text = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
@@ -53,14 +56,16 @@ def words(text: str) -> list[str]:
 
 
 def content_text(text: str) -> list[str]:
-    """The words without the stop words of both languages; all of them when nothing else is left, so that "who are you" still finds."""
+    """Return the words without stop words; all of them if nothing else is left, so that "who are you" still matches."""
     found = words(text)
     return [word for word in found if word not in STOP_WORDS] or found
 
 
 def excerpt(text: str, query: str, width: int = 160) -> str:
-    """About ``width`` characters around the first word of the query in a text, with ellipses where it was cut. Its lines are kept, so that
-    Markdown can be read from it; blank ones are left out."""
+    """Return about ``width`` characters around the first query word in a text, with ellipses where it was cut.
+
+    Line breaks are kept so that Markdown still works; blank lines are dropped.
+    """
     wanted = set(content_text(query))
     start = 0
     for match in re.finditer(r"\w+", text):
@@ -72,15 +77,16 @@ def excerpt(text: str, query: str, width: int = 160) -> str:
 
 
 def word_places(text: str, query: str) -> list[tuple[int, int]]:
-    """Where the words of a query stand in a text: first character and last + 1 of each word that ``excerpt`` would have found."""
+    """Return where query words occur in a text: start and end of each word that ``excerpt`` would find."""
     wanted = set(content_text(query))
     return [match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))]
 
 
 def said_in(texts: Iterable[str], query: str) -> str:
-    """What stored JSON says about the words of a query, as people read it: the values that have one of them, without the names of fields.
+    """Return the values in stored JSON that contain a query word, without field names.
 
-    When none has (the words are those of a field or a tool), the values of more than one word, else all. What is no JSON is one value.
+    If none does (the words are those of a field or a tool), values of more than one word, else all. Text that is not
+    JSON is one value.
     """
     wanted = set(content_text(query))
     values = list(dict.fromkeys(value for text in texts if text for value in _values(text)))
@@ -107,8 +113,10 @@ def _leaves(value: object) -> Iterator[str]:
 
 
 def _related(word: str, wanted: set[str]) -> bool:
-    """Whether a word of the text is one that was asked for, shares its stem (compared by the first five letters), or has it inside: a
-    part of a compound, or a word of a script without blanks."""
+    """Whether a word matches a query word: equal, same first five letters, or containing it.
+
+    Containing covers parts of compounds and scripts without spaces.
+    """
     return word in wanted or any(
         (len(word) > 4 and len(other) > 4 and word[:5] == other[:5]) or ((len(other) > 3 or not other.isascii()) and other in word)
         for other in wanted

@@ -1,4 +1,4 @@
-"""The store: one connection, reads side by side, writes through one grouping writer."""
+"""The store: one connection, concurrent reads, and writes through one grouping writer."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ HASHES_KNOWN = 1000
 
 
 class Follower(Protocol):
-    """What follows the commits: the full-text index."""
+    """Receives the changes of commits; implemented by the full-text index."""
 
     def committed(self, changes: Sequence[Change] | None) -> None:
-        """What a commit changed; None when it is not known whether it is kept."""
+        """Changes of a commit; None if it is unknown whether it was kept."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Store:
-    """An open database of Atelier. Made by ``open``; close it before the event loop ends. It holds the lock of its data folder, which is
-    the folder that its directory is in.
+    """An open Atelier database. Made by ``open``; close it before the event loop ends. It holds the lock of its data
+    folder, the parent of its directory.
 
     Attributes:
         clock: the clock it was opened with.
         path: the database directory, None in memory.
-        last_hashes: by run, and by workflow, the hash of the newest event, where it is known; for the journal (``writing.chain``). Whoever
-            deletes or replaces events otherwise clears it.
+        last_hashes: by run, and by workflow, the hash of the newest event if known; for the journal
+            (``writing.chain``). Code that deletes or replaces events otherwise must clear it.
         version: the schema version, the newest this program knows.
-        lost_commits: how many acknowledged commits the database had lost when it was opened (0 unless the loss was accepted, or
+        lost_commits: number of acknowledged commits that were missing at opening (0 unless the loss was accepted, or
             commits were not synced and the power failed).
     """
 
@@ -75,14 +75,14 @@ class Store:
         accept_loss: bool = False,
         upgrading: Callable[[noted_version.UpgradeStep], None] = lambda _step: None,
     ) -> Store:
-        """Open, check and, where needed, migrate a database.
+        """Open, check and, if needed, migrate a database.
 
         Args:
-            directory: the database directory, made when it is missing; None for a database in memory.
-            fsync: sync each commit to the disk; without it once a second, which survives a killed program but not a power cut.
-            backups: where the verified copy goes that is made before a migration; default: ``backups`` beside the directory.
-            accept_loss: open also when acknowledged commits are gone.
-            upgrading: told each step of bringing an older schema up to date, which may take minutes.
+            directory: the database directory, created if missing; None for a database in memory.
+            fsync: sync each commit to disk; False syncs once a second, which survives a kill but not a power cut.
+            backups: folder for the verified copy made before a migration; default: ``backups`` beside the directory.
+            accept_loss: open even if acknowledged commits are lost.
+            upgrading: called with each step of a migration, which may take minutes.
 
         Raises:
             StorageError: ``locked``, ``newer_schema``, ``cannot_migrate``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``,
@@ -96,8 +96,8 @@ class Store:
         lock = await FolderLock.acquire(directory.parent)
         try:
             await prepare(directory, lock, clock, backups or directory.parent / "backups", accept_loss, upgrading)
-            # Making the tables would sync the disk some 1 700 times. Before a directory has a count of commits nothing in it was
-            # acknowledged, so it is enough to sync everything once at the end.
+            # Creating the tables would sync the disk about 1 700 times. Before a directory has a commit counter,
+            # nothing in it was acknowledged, so a single sync at the end is enough.
             new = not await in_storage_thread((directory / commit_log.FILE).exists)
             engine = await Engine.open(directory, fsync=fsync and not new)
             try:
@@ -112,7 +112,7 @@ class Store:
         except BaseException as error:
             try:
                 if isinstance(error, OSError | StorageError):
-                    lock.verify()  # a folder that was taken away meanwhile is not damaged
+                    lock.verify()  # a folder that was moved meanwhile is not damaged
             finally:
                 lock.release()
             if isinstance(error, OSError):
@@ -121,7 +121,7 @@ class Store:
         return cls(engine, clock, counter, version, lock)
 
     async def query(self, sql: str, /, **params: Any) -> list[Any]:
-        """Run reading statements and return the rows of the last one (a single value comes in a list of one).
+        """Run reading statements and return the rows of the last one (a single value becomes a list of one).
 
         Raises:
             StorageError: any statement failed.
@@ -149,16 +149,17 @@ class Store:
         """Run statements as one transaction; returns after the commit.
 
         Raises:
-            StorageError, NotFoundError: nothing of the transaction was kept, except where the error says that this is not known: the engine
-                failed and could not be opened again; the next write finds out before it begins.
+            StorageError, NotFoundError: nothing was kept, unless the error says that this is unknown: the engine failed
+                and could not be reopened; the next write finds out before it begins.
         """
         await self._writer.transact(statements)
 
     async def transact(self, *statements: Statement) -> list[Any]:
-        """Like ``write``, and returns the result of each statement.
+        """Like ``write``, but return the result of each statement.
 
         Raises:
-            StorageError: besides, ``result_lost``: the transaction is kept, but the engine failed before it gave the results.
+            StorageError: additionally ``result_lost``: the transaction is kept, but the engine failed before it
+                returned results.
         """
         results = await self._writer.transact(statements)
         if results is None:
@@ -166,25 +167,25 @@ class Store:
         return results
 
     def verify(self) -> None:
-        """Raise ``StorageError`` (``moved``) when its folder is not where it was; some microseconds."""
+        """Raise ``StorageError`` (``moved``) if its folder is no longer in its place; takes some microseconds."""
         self._engine.verify()
 
     def follow(self, follower: Follower) -> None:
-        """Tell ``follower`` after each commit what it changed for the full-text index, and close it before the database."""
+        """After each commit, pass its full-text changes to ``follower``; close it before the database."""
         self._follower = follower
         self._writer.on_commit = follower.committed
 
     def changed(self, changes: Sequence[Change]) -> None:
-        """Tell the follower of changes that no statement carried, after their commit."""
+        """Pass changes that no statement carried to the follower, after their commit."""
         self._writer.on_commit(changes)
 
     @property
     def commits(self) -> int:
-        """The number of the newest commit, 0 in memory."""
+        """Number of the newest commit, 0 in memory."""
         return self._counter.number if self._counter is not None else 0
 
     def remember_hashes(self, last: Mapping[str, bytes]) -> None:
-        """Take the hashes after a commit; of many runs, the newest are known."""
+        """Remember hashes after a commit; only the most recent runs are kept."""
         for owner, newest in last.items():
             self.last_hashes.pop(owner, None)
             self.last_hashes[owner] = newest
@@ -197,12 +198,12 @@ class Store:
 
     @contextlib.asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
-        """Hold all writes back while the block runs; reads go on."""
+        """Hold back all writes while the block runs; reads continue."""
         async with self._writer.quiet():
             yield
 
     async def set_fsync(self, fsync: bool) -> None:
-        """Open the database again with or without a sync of each commit, under the lock that is held all the while.
+        """Reopen the database with or without syncing each commit; the lock is held throughout.
 
         Raises:
             StorageError: it could not be opened again.
@@ -250,7 +251,7 @@ class Store:
 
 
 def _verifier(lock: FolderLock, directory: Path) -> Callable[[], None]:
-    """A check that the data folder and the database in it are those that were locked and opened."""
+    """Return a check that the data folder and its database are still those that were locked and opened."""
     opened = identity(directory)
 
     def verify() -> None:
@@ -268,10 +269,10 @@ async def prepare(
     accept_loss: bool = False,
     upgrading: Callable[[noted_version.UpgradeStep], None] = lambda _step: None,
 ) -> None:
-    """Finish a restore that was cut off and look at the directory before the engine may change anything in it. An older schema, or one
-    that is not noted, is brought up to date; a helper opens it first when its manifest is not as it was left.
+    """Finish an interrupted restore, check the directory before the engine may change it, and migrate if needed.
 
-    The caller holds the lock of the data folder. Raises ``StorageError`` as ``Store.open``.
+    A schema that is older or not recorded is migrated; a helper process opens the database first if its manifest has
+    changed. The caller holds the lock of the data folder. Raises ``StorageError`` as ``Store.open``.
     """
     if not await shielded(_has_this_schema, directory):
         from atelier_desk.storage.copies.upgrade import upgrade
@@ -284,7 +285,7 @@ async def prepare(
 
 
 def _has_this_schema(directory: Path) -> bool:
-    """Whether an existing database is noted to have this program's schema; a new one has none yet."""
+    """Whether an existing database is recorded to have this program's schema; a new one has none yet."""
     if any(directory.parent.glob("restoring-*")) or any(directory.parent.glob("unpacking-*")):
         from atelier_desk.storage.copies import restore
 
@@ -298,11 +299,11 @@ def _manifest_known(directory: Path) -> bool:
 
 
 async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
-    """Make the tables of a new database and note the version it then has, which is returned."""
+    """Create the tables of a new database; record and return its version."""
     found, known = await schema.current(engine), schema.latest()
     if found > known:
         raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=known)
-    if 0 < found < known:  # the note was not this database's: without it the next start looks closely
+    if 0 < found < known:  # the record belonged to another database; without it the next start checks thoroughly
         await in_storage_thread((directory / noted_version.FILE).unlink, missing_ok=True)
         raise StorageError(errors.START_AGAIN, code="start_again", path=directory)
     if found == 0:

@@ -1,4 +1,4 @@
-"""How each domain model is stored; the schema's migrations define the same columns."""
+"""How each domain model is stored; the migrations define the same columns."""
 
 from __future__ import annotations
 
@@ -105,4 +105,4 @@ OWNED = (
     "report",
     "run",
 )
-"""Every table whose rows belong to a workflow, in the order in which they are deleted."""
+"""Tables whose rows belong to a workflow, in the order of deletion."""

@@ -34,7 +34,7 @@ def catalogue_dir() -> Path:
 
 def catalogues(folder: Path) -> tuple[str, ...]:
     """Codes of the languages that have a compiled catalogue there."""
-    return tuple(sorted(path.parent.parent.name for path in folder.glob(f"*/LC_MESSAGES/{DOMAIN}.mo")))
+    return tuple(sorted({path.parent.parent.name for path in folder.glob(f"*/LC_MESSAGES/{DOMAIN}.mo")} - {"en"}))
 
 
 LANGUAGES = ("en", *catalogues(catalogue_dir()))

@@ -1,6 +1,6 @@
-"""Tools: the registry, the factory and every tool, one folder a section.
+"""Tools: the registry, the factory and every tool, one folder per section.
 
-Nothing is loaded before it is asked for.
+Modules are loaded on demand.
 """
 
 from __future__ import annotations

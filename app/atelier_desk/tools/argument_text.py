@@ -1,4 +1,4 @@
-"""Why arguments were refused, in the reader's language; what the model reads of the same is in ``validation``."""
+"""Explain refused arguments in the reader's language; ``validation`` writes the text for the model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import shorten
 
 MOST = 3
-"""Problems that are told at once."""
+"""Maximum number of problems reported at once."""
 
 _PROBLEMS = {
     "missing": N_("{field} is missing"),
@@ -50,9 +50,9 @@ _FORMS = {
     PROVIDER_AND_MODEL: N_("{field} must be a provider and one of its models, as PROVIDER/MODEL"),
     PROVIDER_NAME: N_("{field} may have letters, digits, blanks, dots, dashes and underscores, and begins with a letter or digit"),
 }
-"""Forms that people get wrong, in words; nobody should have to read the expression."""
+"""Descriptions of patterns that people get wrong, so that nobody has to read a regular expression."""
 _EXPECTED = {"literal_error": "expected", "enum": "expected", "union_tag_invalid": "expected_tags"}
-"""Errors about one of several values, and the part of their context that lists these."""
+"""Errors about a choice of values, and the context key that lists them."""
 _VALUE = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^\s,]+")
 """A value in pydantic's English list ``'a', 'b' or 3``, or its ``or``."""
 
@@ -60,11 +60,11 @@ Number = Callable[[int], str]
 
 
 def explain(error: ValidationError, operations: Sequence[str] = (), number: Number = str) -> str:
-    """The first problems as sentences.
+    """Return the first problems as sentences.
 
     Args:
-        operations: names that are left out of places, because nobody wrote them there.
-        number: how a whole number is written.
+        operations: names omitted from locations, because nobody wrote them there.
+        number: formats a whole number.
     """
     found = error.errors(include_url=False)
     lines = [_sentence(item, operations, number) for item in found[:MOST]]
@@ -77,7 +77,7 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
     place = [part for index, part in enumerate(item["loc"]) if index > 0 or part not in operations]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
     kind, context = str(item["type"]), item.get("ctx") or {}
-    if place and place[-1] == "[key]":  # a name in a table: what was written, and not where
+    if place and place[-1] == "[key]":  # an invalid key: show the key, not its location
         field = f"“{shorten(str(item.get('input', '')), 60)}”"
     if kind == "string_pattern_mismatch" and (said := _FORMS.get(str(context.get("pattern")))):
         return _(said, field=field)
@@ -92,7 +92,7 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
         return _(_PROBLEMS[kind], field=field or _("the whole of it"), **shown)
     detail = str(context.get("error", item["msg"]))
     if kind == "value_error":
-        # Models of ours say what is wrong in whole sentences, which are in the catalogues.
+        # Our own models report complete sentences, which are translated.
         detail = _(detail)
         if not place and not operations:
             return detail
@@ -102,7 +102,7 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
 
 
 def _one_of(field: str, listed: str) -> str:
-    """What is allowed, as the values are written in JSON: pydantic's list has an English word before its last one."""
+    """Return the allowed values as written in JSON: pydantic's list contains an English word."""
     values = [json.dumps(ast.literal_eval(text), ensure_ascii=False) if text[0] in "'\"" else text for text in _VALUE.findall(listed)]
     values = [text for text in values if text != "or"]
     if len(values) == 1:

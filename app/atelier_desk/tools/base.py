@@ -1,7 +1,7 @@
-"""What a tool is. This module is also the one that a tool's file imports from: it brings what a call gets and gives back.
+"""The base class of tools. Tool modules import from here: it re-exports the types of calls and results.
 
-A tool never imports the engine or the screen: what it needs for good it is given when it is registered (``builtin``), the facts of a call
-by its context.
+A tool never imports the engine or the window: services are passed at registration (``builtin``), facts of a call in its
+context.
 """
 
 from __future__ import annotations
@@ -67,32 +67,35 @@ class ToolCategory(StrEnum):
 
 
 class Tool(ABC):
-    """A tool. Subclasses set the class attributes and implement ``run``; what is known of a call only when its arguments are, they say in
-    ``describe``.
+    """A tool.
+
+    Subclasses set the class attributes and implement ``run``; ``describe`` returns what depends on a call's arguments.
 
     Attributes:
-        title, purpose: its name and what it does in a line, for people: English ``N_`` texts. Without them its name and the first line of
-            its description are shown.
+        title, purpose: display name and one-line description: English ``N_`` texts. Default: its name and the first
+            line of its description.
         icon: name of an icon of the theme.
-        summaries: a call in a line, for people: an ``N_`` template for each operation (``""`` when there are none) with parameters as
-            placeholders; without one the call's values are shown. It says what is to be done, ``done`` what was done ("Calculate", then
-            "Calculated"), where that is another text.
-        input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the definition.
-        reading: operations that only read, in a tool whose ``effect`` is another.
-        subjects: by parameter, what it names.
-        kind: which approval flag its calls fall under; None takes its section's when it is registered.
-        idempotent: running the same call again (same ``idempotency_key``) has no second effect.
-        changes: the topic announced on the bus after a call that writes (``memory``, ``report``), for the screens that list such rows;
-            None when there is none, or when the journal announces it already.
-        timeout_s: seconds after which a call is stopped; 0 never stops it.
-        awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs beside it.
-        needs_workspace: it is offered only where the person granted a folder.
-        state_of: the name under which a run keeps the tool's state; tools with one name share it. Empty: the tool's own.
-        hands_on: its calls name other tools, or hand them on to sub-agents.
-        preset: the built-in agents have it, although they do not have all tools of its section.
-        reaches_sections: an agent in sections mode reaches its tools with it.
-        rest_hint: what the model should do to read what was cut from a long result.
-        abilities: what the starter model can do with it: actions of ``llm.guided``, each with the operation that does it.
+        summaries: display text of a call: an ``N_`` template by operation (``""`` if there are none) with parameters as
+            placeholders; default: the call's values. It says what is to be done, ``done`` what was done ("Calculate",
+            "Calculated"), if the texts differ.
+        input: a pydantic model, or an annotated union of models discriminated on ``operation``; its JSON schema is the
+            definition.
+        reading: operations that only read, in a tool with another ``effect``.
+        subjects: by parameter, the kind of item it names.
+        kind: the approval flag of its calls; None uses its section's.
+        idempotent: repeating a call (with the same ``idempotency_key``) has no further effect.
+        changes: bus topic announced after a writing call (``memory``, ``report``), for views of such rows; None if
+            there is none, or if the journal announces it.
+        timeout_s: seconds after which a call is stopped; 0: never.
+        awaits_external_response: the loop stops at the call until its result comes from outside; no other call runs
+            concurrently.
+        needs_workspace: only offered if a folder is granted.
+        state_of: name of the tool's state in a run; tools with the same name share it. Empty: the tool's own.
+        hands_on: its calls name other tools, or pass them to sub-agents.
+        preset: included in the built-in agents, although they do not have all tools of its section.
+        reaches_sections: an agent in sections mode reaches its tools through it.
+        rest_hint: tells the model how to read the rest of a truncated result.
+        abilities: what the starter model can do with it: actions of ``llm.guided``, each with its operation.
     """
 
     name: ClassVar[str]
@@ -124,25 +127,31 @@ class Tool(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """The text for the model, from the description template."""
+        """The text for the model, made from the description template."""
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
-        """Why a call cannot run in these granted folders whoever allows it, so that nobody is asked about it; None for one that may."""
+        """Return why a call can never run in these granted folders, so that nobody is asked about it.
+
+        None if it may run.
+        """
         return None
 
     def preview(self, input: Any, context: ToolContext) -> Sequence[FileChange]:
-        """The files as this call would leave them, for whoever is asked about it; nothing is touched. Runs in a thread.
+        """Return the resulting changes for an approval, without touching files. Runs in a thread.
 
-        Empty for a call that changes no file, or cannot say before it runs. Raises what the call itself would.
+        Empty if the call changes no file, or cannot tell in advance. Raises the same errors as the call.
         """
         return ()
 
     @abstractmethod
     async def run(self, input: Any, context: ToolContext) -> Outcome:
-        """Do it. ``input`` is validated. Raise ``ToolError`` for anything the model should read; cancellation arrives as usual."""
+        """Run the call with validated ``input``.
+
+        Raise ``ToolError`` for errors the model should read; cancellation arrives as usual.
+        """
 
     def describe(self, input: Any) -> Call:
-        """What this very call is; ``input`` is validated. Pure: it looks at nothing but the arguments."""
+        """Describe this call from its validated ``input``. Pure: looks only at the arguments."""
         values = dict(input)
         operation = str(values.get("operation", ""))
         return Call(
@@ -158,19 +167,22 @@ class Tool(ABC):
         )
 
     def lacks(self) -> str:
-        """What must be set up before it can be used, in words for the model; empty when it can be. It is not offered meanwhile."""
+        """Return what must be set up before the tool can be used, in words for the model.
+
+        Empty if nothing. It is not offered until then.
+        """
         return ""
 
     def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments as they are meant, before they are checked; the very same object when they are. Others count as mended."""
+        """Repair arguments before validation; return the same object if unchanged. Otherwise they count as repaired."""
         return arguments
 
     def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:
-        """The tool and arguments that a call only names, for a tool that calls others."""
+        """Return the tool and arguments of the nested call, for tools that call others."""
         return None
 
     def adapter(self) -> TypeAdapter[Any]:
-        """Validator of the arguments, built once a class."""
+        """Validator of the arguments, built once per class."""
         cached = type(self).__dict__.get("_adapter")
         if cached is None:
             cached = TypeAdapter(self.input)
@@ -178,7 +190,10 @@ class Tool(ABC):
         return cached
 
     def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:
-        """The definition for a model that is offered these forms of an edit (``llm.profiles``); the same for most tools."""
+        """Return the definition for a model that is offered these edit forms (``llm.profiles``).
+
+        For most tools always the same.
+        """
         return self.definition()
 
     def definition(self) -> ToolSpec:
@@ -194,6 +209,9 @@ class Tool(ABC):
 
 
 class Input(BaseModel):
-    """Base of tool inputs: unknown fields are refused by name. Validators are built at the first call, not at each start of the program."""
+    """Base of tool inputs: unknown fields are refused by name.
+
+    Validators are built at the first call, not at program start.
+    """
 
     model_config = {"extra": "forbid", "populate_by_name": True, "str_strip_whitespace": False, "defer_build": True}

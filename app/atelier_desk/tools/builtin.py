@@ -20,7 +20,7 @@ from atelier_desk.tools.services import ToolServices
 
 
 class BuiltinTool(Tool):
-    """A tool that comes with Atelier; ``services`` are what it works on."""
+    """A tool that comes with Atelier; ``services`` are the objects it works on."""
 
     def __init__(self, services: ToolServices | None = None) -> None:
         self.services = services or ToolServices()
@@ -31,7 +31,9 @@ _declared: dict[str, tuple[int, type[BuiltinTool]]] = {}
 
 
 def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
-    """Class decorator that declares a tool. ``order`` is its place among all, low first: models see their tools in it.
+    """Declare a tool (class decorator).
+
+    ``order`` is its position among all, low first: models see tools in this order.
 
     Raises:
         ValueError: another class has the name.
@@ -48,20 +50,20 @@ def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
 
 
 def load() -> None:
-    """Import every file of every room, so that its tools declare themselves. Doing it again finds what was added meanwhile."""
+    """Import every module of every folder, so that its tools are declared. Calling it again finds later additions."""
     for room in rooms():
         for file in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
             importlib.import_module(file.name)
 
 
 def builtin_tools(services: ToolServices) -> list[BuiltinTool]:
-    """One of each declared tool, in their order."""
+    """Instantiate each declared tool, in order."""
     load()
     return [cls(services) for _order, cls in sorted(_declared.values(), key=lambda each: (each[0], each[1].name))]
 
 
 def title_of(name: str) -> str:
-    """What people call a tool that comes with the program: an English ``N_`` text; empty for any other tool."""
+    """Return the display name of a built-in tool: an English ``N_`` text; empty for other tools."""
     if name not in _declared:
         load()
     found = _declared.get(name)

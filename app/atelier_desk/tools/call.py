@@ -1,4 +1,4 @@
-"""What a tool says of one call: the one answer that approvals, rules, budgets, cards and the journal use."""
+"""A tool's description of one call: the single source for approvals, rules, budgets, cards and the journal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from atelier_desk.support.text import shorten
 SubjectKind = Literal["paths", "command", "hosts", "server", "agents"]
 """The fields of ``Subjects``."""
 _SHOWN = 200
-"""Characters of one value in a summary."""
+"""Maximum characters of one value in a summary."""
 _VALUES = 4
-"""Values a summary without words of its own shows."""
+"""Maximum values in a summary without a template."""
 
 
 class Effect(StrEnum):
@@ -37,20 +37,20 @@ class Risk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call as its tool describes it.
+    """One call as described by its tool.
 
     Attributes:
-        kind: which of the owner's approval flags it falls under.
-        subjects: the paths, command, hosts, server and agents it touches.
-        timeout_s: seconds after which it is stopped; 0 never stops it.
-        idempotent: it may be run again after a kill: the same ``idempotency_key`` has no second effect.
+        kind: its approval flag.
+        subjects: the paths, command, hosts, server and agents it affects.
+        timeout_s: seconds after which it is stopped; 0: never.
+        idempotent: it may be repeated after a kill: the same ``idempotency_key`` has no further effect.
         details: what an approval card shows besides the arguments (see ``ApprovalRequest.details``).
-        plans: running it changes nothing yet and only says what is wanted, so it can be tried before a person allows it.
-        alone: no other call runs beside it, also when it only reads.
-        unread: its tool failed to say what it touches: it asks in every mode.
-        altered: its server says something else of it than what a person approved: it asks in every mode.
-        summary: it in a line, for people, as something to be done.
-        done: the template of the same once it is done; without one the summary fits both.
+        plans: running it changes nothing yet and only returns a request, so it can be tried before approval.
+        alone: no other call runs concurrently, even if it only reads.
+        unread: its tool failed to describe it: it asks in every mode.
+        altered: its server now describes it differently than approved: it asks in every mode.
+        summary: one-line display text, as something to be done.
+        done: template of the same once done; if empty, the summary fits both.
     """
 
     effect: Effect
@@ -69,17 +69,17 @@ class Call:
 
 
 def summary_of(values: Mapping[str, Any], template: str = "") -> CallText:
-    """The words of a template filled with a call's values, each on one line and cut; without a template the plain values themselves."""
+    """Fill a template with a call's values, each on one line and shortened; without a template return the values."""
     if template:
         names = [name for _text, name, _format, _conversion in Formatter().parse(template) if name]
         return CallText(text=template, params={name: _brief(values.get(name)) for name in names})
     told = (value for value in values.values() if isinstance(value, str | int | float) and not isinstance(value, bool))
-    plain = [brief for brief in map(_brief, told) if brief]  # a yes or no says nothing without its name
+    plain = [brief for brief in map(_brief, told) if brief]  # a boolean is meaningless without its name
     return CallText(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else CallText()
 
 
 def subjects_of(values: Mapping[str, Any], kinds: Mapping[str, SubjectKind]) -> Subjects:
-    """The subjects that a call's values name; ``kinds`` says of which kind each parameter is."""
+    """Return the subjects named by a call's values; ``kinds`` gives the kind of each parameter."""
     found: dict[str, list[str]] = {}
     for name, kind in kinds.items():
         value = values.get(name)

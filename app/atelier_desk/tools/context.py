@@ -1,4 +1,4 @@
-"""What a call gets: the facts of this one call. What a tool needs for good it is given when it is registered, see ``services``."""
+"""The context of one call. Lasting services are passed at registration, see ``services``."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def _nothing_denied() -> Denials:
-    from atelier_desk.workspace.run_denials import Denials  # with it comes what reads command lines, which a list of tools does without
+    from atelier_desk.workspace.run_denials import Denials  # imports the command parser, which listing tools does not need
 
     return Denials()
 
 
 class Cancellation:
-    """Whether the call was stopped: a coroutine is cancelled anyway, code in a thread has to look. Can be read in any thread."""
+    """Whether the call was stopped. Coroutines are cancelled anyway; code in a thread must check. Thread-safe."""
 
     def __init__(self) -> None:
         self._stopped = threading.Event()
@@ -46,7 +46,7 @@ class Cancellation:
 
 @dataclass(frozen=True, slots=True)
 class GivenInput:
-    """What the call's server asked for when the call was made before, by its keys; ``round`` says how often it has asked."""
+    """Answers to a server's requests from the call's previous attempt, by key; ``round`` counts the attempts."""
 
     state: str | None
     answers: Mapping[str, Mapping[str, Any]]
@@ -55,7 +55,7 @@ class GivenInput:
 
 
 class ServerRequests(Protocol):
-    """Answers what a server asks while its call goes on."""
+    """Answers requests of a server during its call."""
 
     @property
     def model(self) -> str:
@@ -63,68 +63,71 @@ class ServerRequests(Protocol):
         ...
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion:
-        """Ask the person, and wait. Cancelling takes the question back."""
+        """Ask the person, and wait. Cancelling withdraws the question."""
         ...
 
     async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
-        """Ask the run's model; the protocol's answer.
+        """Ask the run's model; return the protocol's answer.
 
         Raises:
-            AtelierError: the model cannot be asked, or the run's caps have no room for it.
+            AtelierError: the model cannot be asked, or the run's limits have no room for it.
         """
         ...
 
 
 class Spending(Protocol):
-    """What a run still allows, and what a call of it used of a model."""
+    """Remaining limits of a run, and usage of a model by its call."""
 
     run_id: str
 
     async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
-        """Most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of ``policy.budget.reserve``.
+        """Return the maximum reply tokens for a request of ``prompt_tokens``; ``prices`` as in ``policy.budget.reserve``.
 
         Raises:
-            ToolError: a cap of the run has no room for it.
+            ToolError: a limit of the run has no room for it.
         """
         ...
 
     async def used(self, provider: str, model: str, usage: Usage, duration_ms: int) -> None:
-        """Count it."""
+        """Record usage."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The facts of one call.
+    """Facts of one call.
 
     Attributes:
-        idempotency_key: the same for every attempt at the same call; record ids are derived from it, so that a call that is run again
-            after a kill finds what the first attempt made.
-        enabled_tools: names the agent may call besides the control tools; None means every registered tool.
-        search_scope: which of them are searched for where they are too many to list.
-        workspace: the folder where relative paths start, None when the person granted none.
+        idempotency_key: the same for every attempt at this call; record ids are derived from it, so that a repetition
+            after a kill finds the records of the first attempt.
+        enabled_tools: tools the agent may call besides the control tools; None means every registered tool.
+        search_scope: which of them are searched for instead of listed.
+        workspace: the folder for relative paths, None if none is granted.
         roots: all granted folders, ``workspace`` first.
-        skills: those whose instructions stand in the conversation; the files of their folders may be read.
-        state: what the tool left with ``ToolResult.state`` in this run; it is in the journal, so a kill or a fork changes nothing of it.
-        team: the run's sub-agents and colleagues, which are another run's every time; None outside of a run.
-        cancelled: true once the call was stopped or its time is over.
-        turn_id: the run at the head of its team, which answers the person's message.
-        tainted: what its team has read from outside.
-        tasks: reads the workflow's tasks by id, as they are now on the branch the run belongs to.
-        trusted: folders whose files count as the person's own words; what stands elsewhere was written by others.
-        attachments: what went with the messages of the run, by the hash of its text.
-        allowed_hosts: the arguments about hosts of the rules that allow calls of the tool, such as ``domain:nas.lan:80``.
-        barred_host: what a rule says of a host that the call comes to on its way only: ``deny``, ``ask`` or nothing. The host has its port
-            behind it where that is not the usual one.
-        tells: whether the rules let a result tell of a file (its absolute path) or of a page (its address) that the call does not name.
-        settings_allowed: whether a person said yes to a repository's settings, by the text of the rule for it (``workspace.repository``).
-        denied: what rules deny on the disk, for who starts a program; ``denied_allowed``: the path of those that a person was asked about
-            for this call, and said yes to.
-        protected: the protected names that the call's command names, as the person was asked about them; None: nobody looked.
-        given: what the call's server asked for, when the call is made again with it.
-        desk: who answers its server meanwhile; None outside of a run.
-        spending: the caps of the run, for a call that asks a model itself; None outside of a run.
-        progress: ``progress(percent, text)`` shows in the call's card how far it is; it is not kept.
+        skills: skills whose instructions are in the conversation; their folders may be read.
+        state: the tool's last ``ToolResult.state`` in this run; stored in the journal, so kills and forks do not affect
+            it.
+        team: the run's sub-agents and colleagues; None outside a run.
+        cancelled: true once the call was stopped or timed out.
+        turn_id: the root run of the team, which answers the person's message.
+        tainted: outside sources its team has read.
+        tasks: returns the workflow's present tasks by id, on the run's branch.
+        trusted: folders whose files count as the person's own words; other files were written by others.
+        attachments: attachments of the run's messages, by the hash of their text.
+        allowed_hosts: host arguments of rules that allow calls of the tool, such as ``domain:nas.lan:80``.
+        barred_host: returns what a rule says about a host reached on the way (such as a redirect): ``deny``, ``ask`` or
+            empty. The host includes an unusual port.
+        tells: whether the rules allow a result to reveal a file (absolute path) or page (address) that the call does
+            not name.
+        settings_allowed: whether a person approved a repository's settings, by the text of its rule
+            (``workspace.repository``).
+        denied: paths that rules deny, for starting programs; ``denied_allowed``: the one that a person approved for
+            this call.
+        protected: the protected names in the call's command that the person was asked about; None: not checked.
+        given: answers to the server's requests, when the call is repeated with them.
+        desk: answers its server during the call; None outside a run.
+        spending: the limits of the run, for calls that ask a model themselves; None outside a run.
+        progress: ``progress(percent, text)`` updates the call's card; not stored.
     """
 
     workflow_id: str
@@ -162,7 +165,7 @@ class ToolContext:
 
     @property
     def readable(self) -> tuple[Path, ...]:
-        """The folders whose files may be read: the granted ones, then those of the skills that were taken up and lie elsewhere."""
+        """The readable folders: granted ones, then those of used skills outside them."""
         granted = [Path(os.path.realpath(root)) for root in self.roots]
         return (*self.roots, *(each for each in folders_of(self.skills) if not any(each.is_relative_to(root) for root in granted)))
 
@@ -171,7 +174,7 @@ class ToolContext:
         return f"{self.run_id}:{self.call_id}"
 
     def facts(self) -> dict[str, Any]:
-        """The plain values among them, as a tool in a process of its own gets them (``ToolContext.of_facts``)."""
+        """Return the plain values, for a tool in a separate process (``ToolContext.of_facts``)."""
         facts = {name: getattr(self, name) for name in _PLAIN}
         return {
             **facts,
@@ -182,7 +185,7 @@ class ToolContext:
 
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any], progress: Callable[[int, str], None]) -> ToolContext:
-        """The inverse of ``facts``."""
+        """Inverse of ``facts``."""
         workspace = facts["workspace"]
         plain = {name: facts[name] for name in _PLAIN}
         return cls(

@@ -38,11 +38,11 @@ from atelier_desk.tools.sections import CUSTOM
 Function = Callable[..., Any]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-"""Names that every model server takes: one other name would make it refuse the whole request."""
+"""Tool names accepted by every model server; any other would make it refuse the whole request."""
 
 
 class FunctionTool(Tool):
-    """A tool made from a function; each has a class of its own. ``function`` is the one that was decorated."""
+    """A tool made from a function; each has its own class. ``function`` is the decorated function."""
 
     function: typing.ClassVar[Function]
     _told: typing.ClassVar[str]
@@ -62,12 +62,12 @@ class FunctionTool(Tool):
         return outcome_of(value)
 
     def arguments(self, input: Any, context: ToolContext) -> dict[str, Any]:
-        """What the function is called with: the validated input by parameter, and the context where one wants it."""
+        """Return the arguments for the function: validated input by parameter, and the context if requested."""
         arguments = {name: getattr(input, name) for name in type(input).model_fields}
         return {**arguments, self._context_name: context} if self._context_name else arguments
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function itself, as if it were not decorated."""
+        """Call the undecorated function."""
         return type(self).__dict__["function"](*args, **kwargs)
 
 

@@ -1,4 +1,4 @@
-"""The registry an open Atelier works with."""
+"""The default tool registry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from atelier_desk.tools.services import ToolServices
 
 
 def create_default_tool_registry(services: ToolServices | None = None) -> ToolRegistry:
-    """A new registry with every tool that comes with Atelier. ``services`` are what they work on; its ``registry`` is set to this one."""
+    """Create a registry with all built-in tools.
+
+    ``services`` are the objects they work on; their ``registry`` is set to it.
+    """
     services = services or ToolServices()
     tools = builtin_tools(services)
     services.registry = registry = ToolRegistry()

@@ -1,4 +1,4 @@
-"""One template for every tool's description: what · when · when not · operations with required fields · one good example · limits."""
+"""Template of all tool descriptions: what · when · when not · operations with required fields · an example · limits."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import operations_of
 
 NOT_WHEN = "Do not use it when:"
-"""How the line begins that says when other tools are the right ones."""
+"""Beginning of the line that says when to use other tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The parts of a description. Limits are written with the constants of ``atelier_desk.domain.limits``, never typed twice.
+    """Parts of a description. Write limits with the constants of ``atelier_desk.domain.limits``, never as literals.
 
     Attributes:
-        operations: what each operation does, by its label; required and optional fields are read from the input.
-        example: the arguments of one good call.
+        operations: what each operation does, by label; required and optional fields are taken from the input.
+        example: arguments of a good call.
     """
 
     what: str
@@ -32,7 +32,6 @@ class About:
 
 
 def describe(about: About, input_type: Any) -> str:
-    """The text for the model."""
     lines = [about.what, f"Use it when: {about.when}", f"{NOT_WHEN} {about.when_not}"]
     operations = operations_of(input_type)
     if operations[0].names:
@@ -49,7 +48,7 @@ def describe(about: About, input_type: Any) -> str:
 
 
 class DescribedTool(BuiltinTool):
-    """A tool whose description is made from ``about``, once a class."""
+    """A tool whose description is made from ``about``, once per class."""
 
     about: ClassVar[About]
     _description: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Tools bound to a run: the same registered tool, with the workflow and agent it works for fixed."""
+"""Tools bound to a run: registered tools with a fixed workflow and agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.tools.registry import ToolRegistry
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A tool with the context it runs in. ``state`` is what its newest call left for those after it."""
+    """A tool with its context. ``state`` is the state left by its last call."""
 
     tool: Tool
     registry: ToolRegistry
@@ -27,7 +27,7 @@ class BoundTool:
         return self.tool.name
 
     async def execute(self, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Outcome:
-        """Run through the registry; ``call_id`` None makes a new one, so each call is a call of its own."""
+        """Run through the registry; ``call_id`` None creates a new one, so that each call is distinct."""
         context = replace(self.context, call_id=call_id or new_id(), state=dict(self.state))
         outcome = await self.registry.execute(self.tool.name, arguments, context)
         if isinstance(outcome, ToolResult) and outcome.state is not None:
@@ -37,14 +37,14 @@ class BoundTool:
 
 
 class ToolFactory:
-    """Makes bound tools. ``context`` brings the facts all their calls share; its ids are replaced."""
+    """Creates bound tools. ``context`` provides the shared facts of their calls; its ids are replaced."""
 
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self._registry = registry
         self._context = context
 
     def create(self, name: str, workflow_id: str, agent_id: str, *, run_id: str | None = None) -> BoundTool:
-        """The tool ``name`` for one run of an agent in a workflow.
+        """Return the tool ``name`` bound to one run of an agent in a workflow.
 
         Raises:
             NotFoundError: no such tool; the message names the closest ones.

@@ -1,4 +1,4 @@
-"""Why a call failed, in the reader's language, where that is known; what the model reads of the same is in its result."""
+"""Explain failed calls in the reader's language; the model's text is in the result."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.WHOLE: N_("The granted folder itself cannot be moved or deleted."),
     FailureCode.WORKSPACE_GONE: N_("The folder is not there any more."),
 }
-"""By the code of an error. The English text that the model reads names more, so these stand in its place in other languages alone."""
+"""By error code. The English text for the model is more specific, so these replace it in other languages only."""
 _ENDED = {
     "processes": N_("The command was ended: it started too many processes."),
     "memory": N_("The command was ended: it needed too much memory."),
@@ -102,31 +102,31 @@ _ENDED = {
     "repositories": N_("The command was ended: it changed hooks and settings of git again and again, or made too many files."),
     "stopped": N_("The command was stopped."),
 }
-"""By what ended a command before its time."""
+"""By cause of an early end of a command."""
 
 
 def timed_out(result: Any) -> bool:
-    """Whether a call's result says that it was stopped because its time was over."""
+    """Whether a result says that the call timed out."""
     return isinstance(result, dict) and result.get("code") == "timeout"
 
 
 def stopped_by_user(result: Any) -> bool:
-    """Whether a call's result says that a person stopped it before it was done."""
+    """Whether a result says that a person stopped the call."""
     return isinstance(result, dict) and result.get("ended_by") == "user"
 
 
 def stopped(result: Any) -> bool:
-    """Whether a call's result says that it, or the sub-agent it started, was stopped: no failure of anybody."""
+    """Whether a result says that the call, or its sub-agent, was stopped: not a failure."""
     return stopped_by_user(result) or (isinstance(result, dict) and result.get("code") == FailureCode.CANCELLED)
 
 
 def denied_by(result: Any) -> str:
-    """The rule of the user's own that forbade a call; empty for a call that was not refused so."""
+    """Return the user's rule that forbade a call; empty if none did."""
     return str(result.get("rule", "")) if isinstance(result, dict) and result.get("code") == "denied" else ""
 
 
 def explain(tool: str, result: Any, error: str) -> str:
-    """What to show a person for ``error``, the text that was written for the model."""
+    """Return the display text for ``error``, which was written for the model."""
     seconds = result.get("timeout_s") if timed_out(result) else None
     if isinstance(seconds, int | float):
         from babel.numbers import format_decimal
@@ -134,7 +134,7 @@ def explain(tool: str, result: Any, error: str) -> str:
         shown = format_decimal(seconds, locale=language())
         return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
     if stopped_by_user(result):
-        # What the model reads of it tells it what not to do next.
+        # The model's text continues with instructions.
         return _("Stopped by you.")
     if rule := denied_by(result):
         return _("Your rule “{rule}” forbids it.", rule=rule)
@@ -144,7 +144,7 @@ def explain(tool: str, result: Any, error: str) -> str:
 
 
 def in_words(error: AtelierError) -> str:
-    """What to show a person for an error that a tool would give the model."""
+    """Return the display text for an error that a tool would return to the model."""
     said = error.localized(_)
     return _of(error.code) or said if said == str(error) and language() != "en" else said
 
@@ -154,7 +154,7 @@ def _of(code: str) -> str:
 
 
 def _command(result: dict[str, Any]) -> str:
-    """How a command ended."""
+    """Describe how a command ended."""
     status, duration = result.get("exit_status"), result.get("duration_ms")
     if result.get("code") == "exit_status" and isinstance(status, int):
         if status > 128:

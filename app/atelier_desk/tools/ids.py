@@ -1,4 +1,4 @@
-"""Record ids that follow from the call that makes the record, so that a call run again after a kill finds what it made the first time."""
+"""Record ids derived from a call, so that a repetition after a kill finds the records of the first attempt."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import hashlib
 
 
 def stable_id(idempotency_key: str, kind: str) -> str:
-    """32 hexadecimal digits, the same for the same call and kind of record (the first 128 bits of a SHA-256)."""
+    """Return 32 hexadecimal digits, equal for the same call and kind of record (the first 128 bits of a SHA-256)."""
     return hashlib.sha256(f"{kind}\x00{idempotency_key}".encode()).hexdigest()[:32]

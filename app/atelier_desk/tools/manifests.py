@@ -1,4 +1,4 @@
-"""Project files that tools read without being told their names: a rule that denies one holds for these, too."""
+"""Project files that tools read implicitly; rules that deny them apply here too."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _MOST_BYTES = 256 * 1024
 
 
 def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, Any] | None:
-    """The content of ``package.json`` or of a TOML file of the folder; None for one that is not there, damaged, larger than 256 KiB, or a
-    link to elsewhere, and for one whose content may not be told."""
+    """Return the content of ``package.json`` or of a TOML file in the folder.
+
+    None if it is missing, damaged, larger than 256 KiB, a link to elsewhere, or denied by ``tells``.
+    """
     path = root / name
     try:
         if not inside(path, root) or not path.is_file() or path.stat().st_size > _MOST_BYTES or not tells(path.as_posix()):

@@ -1,5 +1,7 @@
-"""A tool of an MCP server as agents see it. What its server says of it is a hint: it never makes a call freer than others that send
-something out."""
+"""A tool of an MCP server as seen by agents.
+
+The server's description is only a hint: it never makes a call less restricted than others that send data out.
+"""
 
 from __future__ import annotations
 
@@ -20,36 +22,36 @@ from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.sections import of_server
 
 _KNOWN = 8
-"""Parameters that an error names."""
+"""Maximum parameters named in an error."""
 
 
 class Caller(Protocol):
-    """Who makes calls of servers."""
+    """Executes calls of servers."""
 
     async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], context: ToolContext) -> Answer | ServerAsks:
-        """The server's answer, or what it must know first; ``digest`` is of the definition that the call was decided about.
+        """Return the server's answer, or its requests; ``digest`` is of the definition that the call was approved for.
 
         Raises:
-            McpError: the server failed, or says something else of the tool by now.
+            McpError: the server failed, or now describes the tool differently.
         """
         ...
 
 
 class Loose(Input):
-    """Arguments as a server's own schema has them: they are checked as a whole."""
+    """Arguments validated as a whole against the server's schema."""
 
     model_config = {"extra": "allow"}
 
 
 class McpTool(Tool):
-    """Made by ``make``; each has a class of its own.
+    """Made by ``make``; each has its own class.
 
     Attributes:
-        own_name: what its server calls it.
+        own_name: its name on the server.
         schema: of its arguments.
-        seen: the digest of its definition as its server sends it now.
-        is_program: it runs on this machine, and may write files by itself.
-        altered: that is not the one which was approved, and models are told of.
+        seen: digest of the definition that the server sends now.
+        is_program: its server runs on this machine, and may write files by itself.
+        altered: ``seen`` is not the approved definition, which models are given.
     """
 
     kind = ApprovalKind.MCP
@@ -95,7 +97,7 @@ class McpTool(Tool):
 
 
 def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Caller, *, seen: str = "") -> McpTool:
-    """The tool of an approved definition; ``seen`` is the digest of what the server sends now, where it is another.
+    """Return the tool of an approved definition; ``seen`` is the digest of what the server sends now, if it differs.
 
     Raises:
         Unusable: its parameters cannot be used.
@@ -106,9 +108,9 @@ def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Ca
         "name": name,
         "title": f"{server.name}: {definitions.title(definition)}",
         "section": of_server(server.name),
-        # That a tool says it destroys nothing proves nothing; that it says it does is believed.
+        # A tool's claim to be non-destructive proves nothing; the opposite claim is believed.
         "risk": Risk.HIGH if definitions.hint(definition, "destructiveHint") else Risk.MEDIUM,
-        # What the call does is bounded step by step by its connection, and its time stands still while a person is asked.
+        # The connection limits each step of the call; time does not count while a person is asked.
         "timeout_s": 0.0,
         "input": _input_of(name, schema),
         "server": server.name,
@@ -125,7 +127,7 @@ def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Ca
 
 
 def outcome(answer: Answer, server: str) -> ToolResult:
-    """The result for the model, with what people see beside it."""
+    """Return the result for the model, with its display parts."""
     data: dict[str, Any] = {"text": answer.text} if answer.text else {}
     if answer.structured is not None:
         data["structured"] = answer.structured
@@ -159,14 +161,14 @@ def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
             raise ValueError(f"{problem}. It takes {', '.join(known[:_KNOWN]) or 'nothing'}{more}; required: {required}")
         return given
 
-    # The whole object is checked at once, before pydantic looks at it.
+    # Check the whole object first, before pydantic.
     decorated: Any = classmethod(check)
     checks: Any = {"check": model_validator(mode="before")(decorated)}
     return create_model(f"{name}_input", __base__=Loose, __validators__=checks)
 
 
 def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Models that see an object often send every parameter: null counts as left out where null is no value of it."""
+    """Drop nulls where the schema does not allow null: models often send every parameter."""
 
     def takes_null(property: Any) -> bool:
         kind = property.get("type") if isinstance(property, dict) else None

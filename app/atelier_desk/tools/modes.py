@@ -1,8 +1,8 @@
-"""How an agent sees its tools: which definitions go to the model in each tool mode, and what is told about the others in text.
+"""Tool modes: which definitions are sent to the model, and how the other tools are described in text.
 
-A mode decides what the model *sees*; what a run may *use* is its enabled tools alone, with the two tools of planning added where the mode
-is useless without them. At the greatest depth nobody starts agents: the planning tools are neither seen nor usable there. The control tools
-belong to every agent in every mode.
+A mode decides what the model *sees*; what a run may *use* are its enabled tools, plus the two planning tools where the
+mode needs them. At the maximum depth planning tools are neither visible nor usable. Control tools belong to every agent
+in every mode.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from atelier_desk.tools.sections import CORE, PLANNING, SERVERS
 
 
 class Search(NamedTuple):
-    """How tools are reached by ``search_tools``.
+    """Tools reached through ``search_tools``.
 
     Attributes:
-        scope: which tools are searched for.
-        found: those of them whose definitions are sent, the one found last at the end.
+        scope: which tools are searched.
+        found: those whose definitions are sent, the last found one last.
     """
 
     scope: SearchScope
@@ -34,7 +34,7 @@ class Toolset(NamedTuple):
     """The tools of a run at one moment.
 
     Attributes:
-        mode: the one that really holds: an agent that cannot plan any more sees its tools directly.
+        mode: the effective mode: an agent that cannot plan any more sees its tools directly.
         usable: every tool it may call besides the control tools, directly or through ``invoke_tool``.
     """
 
@@ -46,8 +46,10 @@ class Toolset(NamedTuple):
     def of(
         cls, registry: ToolRegistry, enabled: Sequence[str], *, mode: ToolMode, depth: int = 0, max_depth: int = limits.DEPTH
     ) -> Toolset:
-        """Of ``enabled``, the names the agent's configuration gives it with its sections spelled out, those that exist: without planning
-        tools at the greatest depth, with the two planners in sections mode."""
+        """Return the toolset of ``enabled`` (the configured names, sections expanded), limited to existing tools.
+
+        Without planning tools at the maximum depth, with both planners in sections mode.
+        """
         names = [name for name in dict.fromkeys(enabled) if registry.has(name) and not registry.is_control_tool(name)]
         if depth >= max_depth:
             names = [name for name in names if not _in_sections(registry, name, (PLANNING,))]
@@ -59,14 +61,14 @@ class Toolset(NamedTuple):
     def visible(
         self, search: Search | None = None, *, has_parent: bool = False, child_asks: bool = False, attached: bool = False
     ) -> list[str]:
-        """The tools whose definitions go to the model, in the order they are sent: what the mode shows, then the control tools.
+        """Return the tools whose definitions are sent, in order: those of the mode, then the control tools.
 
         Args:
-            search: how tools are searched for when there are too many to list; those that were found come last, so that what stands before
-                them stays as it was. None lists them all.
-            has_parent: the run is a sub-agent's; it can always ask its parent, and a root run has none to ask.
-            child_asks: a sub-agent of the run waits for an answer; ``answer_child`` is offered only then.
-            attached: the run was given an excerpt of something attached; ``read_attachment`` is offered only then.
+            search: how tools are searched when there are too many to list; found ones come last, so that the rest stays
+                unchanged. None lists all.
+            has_parent: the run is a sub-agent's, which can ask its parent.
+            child_asks: a sub-agent waits for an answer; only then is ``answer_child`` offered.
+            attached: the run has an excerpt of an attachment; only then is ``read_attachment`` offered.
         """
         registry, names = self.registry, self.usable
         if self.mode is not ToolMode.DIRECT:
@@ -80,8 +82,10 @@ class Toolset(NamedTuple):
         return names + [tool.name for tool in control if not isinstance(tool, ControlTool) or tool.offered(offer)] + added
 
     def text(self, search: Search | None = None) -> str:
-        """What the system message says about tools: those whose definitions are not sent, and what MCP servers say of theirs. ``search`` as
-        for ``visible``."""
+        """Return the part of the system message about tools without sent definitions, and the MCP servers' instructions.
+
+        ``search`` as in ``visible``.
+        """
         registry, searched = self.registry, searched_names(self.registry, self.usable, search.scope) if search is not None else []
         match self.mode:
             case ToolMode.INVOKE:
@@ -96,12 +100,12 @@ class Toolset(NamedTuple):
 
 
 def server_tools(registry: ToolRegistry, names: Sequence[str]) -> list[str]:
-    """Those of the names that are tools of MCP servers."""
+    """Return the names that are tools of MCP servers."""
     return [name for name in names if (tool := registry.get_tool(name)) is not None and tool.section.startswith(SERVERS)]
 
 
 def searched_names(registry: ToolRegistry, names: Sequence[str], scope: SearchScope) -> list[str]:
-    """Those of the names, none a control tool's, that are searched for."""
+    """Return the names that are searched for; control tools never are."""
     if scope is SearchScope.SERVERS:
         return server_tools(registry, names)
     listed = registry.sections.always_available()
@@ -115,7 +119,7 @@ SEARCHED_NOTE = (
 
 
 def searched_text(registry: ToolRegistry, searched: Sequence[str]) -> str:
-    """The sections, servers among them, of the tools that are searched for, in a line each."""
+    """Return one line per section (including servers) of the searched tools."""
     lines = [SEARCHED_NOTE]
     for section in registry.sections.all():
         count = sum(1 for tool in registry.get_tools_by_section(section.id) if tool.name in searched)
@@ -131,20 +135,21 @@ SERVERS_NOTE = (
 
 
 def servers_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
-    """What the MCP servers of the enabled tools say of them, framed as theirs; empty when they say nothing."""
+    """Return the instructions of the enabled tools' MCP servers, marked as theirs; empty if there are none."""
     parts = []
     for section in registry.sections.all():
         if section.instructions and any(tool.name in enabled for tool in registry.get_tools_by_section(section.id)):
-            # A frame that the text could close by itself would be none.
+            # Otherwise the text could close the enclosing element itself.
             said = section.instructions.replace("</mcp_server", "</ mcp_server")
             parts.append(f'<mcp_server name="{section.id.removeprefix(SERVERS)}">\n{said}\n</mcp_server>')
     return "\n".join([SERVERS_NOTE, *parts]) if parts else ""
 
 
 def section_list(registry: ToolRegistry, enabled: Sequence[str]) -> list[dict[str, Any]]:
-    """The sections of the enabled tools: ``{id, name, description, tools, tool_count}`` each, in the registry's order, empty ones left out.
+    """Return the non-empty sections of the enabled tools in registry order: ``{id, name, description, tools,
+    tool_count}``.
 
-    The planning tools are how sections are reached, not something to be reached, so they are in no section here.
+    Planning tools are how sections are reached, so no section lists them.
     """
     found = []
     for section in registry.sections.all():
@@ -158,20 +163,26 @@ def section_list(registry: ToolRegistry, enabled: Sequence[str]) -> list[dict[st
 
 
 def section_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
-    """The sections in a line each, for the system message of an agent in sections mode: a few tokens where definitions cost thousands."""
+    """Return one line per section for the system message in sections mode.
+
+    A few tokens instead of thousands for definitions.
+    """
     lines = [f"[TOOL SECTIONS] (reach these tools with {' and '.join(planners(registry))})"]
     lines += [f"- {section['id']}: {section['description']} ({section['tool_count']})" for section in section_list(registry, enabled)]
     return "\n".join(lines if len(lines) > 1 else [*lines, "(none)"])
 
 
 def always_available(registry: ToolRegistry, enabled: Sequence[str]) -> list[str]:
-    """Names of the enabled tools that no choice of sections takes away: those of the always available sections, and the planners."""
+    """Return the enabled tools that no choice of sections removes.
+
+    Those of always available sections, and the planners.
+    """
     sections, reaching = registry.sections.always_available(), planners(registry)
     return [name for name in enabled if name in reaching or _in_sections(registry, name, sections)]
 
 
 def planners(registry: ToolRegistry) -> list[str]:
-    """The names of the tools that an agent in sections mode reaches its tools with."""
+    """Return the tools through which an agent in sections mode reaches its tools."""
     return [name for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.reaches_sections]
 
 

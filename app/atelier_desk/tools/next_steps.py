@@ -1,4 +1,7 @@
-"""What the model should do next after an error whose own text cannot say it: rooms below the tools know no tool by its name."""
+"""What the model should do after an error.
+
+Kept here because lower layers must not know tools by name.
+"""
 
 from __future__ import annotations
 
@@ -67,11 +70,11 @@ _STEPS: tuple[tuple[FailureCode, str, str], ...] = (
     (FailureCode.NOT_RUNNING, "", "See how they are with list_children."),
     (FailureCode.SKIPPED, "", "Do not ask it again: go on with a sensible assumption, and say which."),
 )
-"""By code and a part of the text, what comes after it."""
+"""By code and part of the text: the next step."""
 
 
 def with_next_step(text: str, code: str) -> str:
-    """The error's text with what to do next, where the text does not say it itself."""
+    """Return the error's text with the next step, unless the text already says it."""
     step = next((step for known, part, step in _STEPS if known == code and part in text and step not in text), "")
     if not step:
         return text

@@ -1,4 +1,4 @@
-"""What a call gives back: a result with its parts, or the wish to wait for a person, sub-agents or the parent."""
+"""Outcome of a call: a result with its parts, or a request to wait for a person, sub-agents or the parent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewArtefact:
-    """A file to be kept with the workflow; ``name`` is what people see and save it as."""
+    """A file to store with the workflow; ``name`` is its display and download name."""
 
     name: str
     data: bytes
@@ -29,19 +29,20 @@ Part = TextPart | PicturePart | FileChange | HeldPart | SourcePart | NewArtefact
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a call gave.
+    """Result of a call.
 
     Attributes:
-        data: the JSON object the model reads: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
+        data: the JSON object for the model: ``{"success": true, …}`` or ``{"success": false, "error": …, "code": …}``.
         end: the run ends with this status; ``end_summary`` says how.
-        tasks: what the call changes of the workflow's tasks: written with the result, all or none.
-        output: text the user is shown, with its type (``message``, ``report``, ``result`` or ``progress``).
-        text: what the model reads, filled in by ``ToolRegistry.execute``: ``data`` as JSON, cut to ``limits.RESULT_TO_MODEL`` characters.
+        tasks: changes to the workflow's tasks, committed together with the result.
+        output: text shown to the user, with its type (``message``, ``report``, ``result`` or ``progress``).
+        text: text for the model, filled in by ``ToolRegistry.execute``: ``data`` as JSON, cut to
+            ``limits.RESULT_TO_MODEL`` characters.
         truncated: ``text`` or ``data`` was cut.
-        parts: texts, pictures, files to keep and changes of files, which the call's card shows.
-        skill: the skill whose instructions the result is: it stays in the conversation.
-        tainted: what the result holds of what others had read from outside; the run has then read it too.
-        state: what ``ToolContext.state`` is for the tool's later calls in this run (plain JSON values); None leaves it as it is.
+        parts: texts, images, files to store and file changes, shown on the call's card.
+        skill: the skill whose instructions are the result: it stays in the conversation.
+        tainted: outside sources of the result's content; the run has then read them too.
+        state: value of ``ToolContext.state`` for later calls in this run (plain JSON values); None leaves it unchanged.
     """
 
     data: dict[str, Any]
@@ -66,28 +67,28 @@ class ToolResult:
 
     @classmethod
     def failure(cls, error: str, code: str = "tool_error", **data: Any) -> ToolResult:
-        """A failed call; ``error`` is written for the model: what was wrong, what is allowed, what to do next."""
+        """Return a failed result; ``error`` is for the model: what was wrong, what is allowed, what to do next."""
         return cls({"success": False, "error": error, "code": code, **data})
 
 
 @dataclass(frozen=True, slots=True)
 class AskUser:
-    """The call's result is a person's answer: the run waits, durably, until it comes."""
+    """Wait durably for a person's answer, which becomes the call's result."""
 
     question: QuestionSpec
     timeout_s: float | None = None
-    """None takes the agent's setting; 0 waits for ever."""
+    """None uses the agent's setting; 0 waits forever."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerAsks:
-    """The server of the call must know something first: the run waits, durably, until all is answered, and makes the call again.
+    """Wait durably for answers to the server's requests, then repeat the call with them.
 
     Attributes:
-        state: of the server, None for none; it comes back with the answers in ``ToolContext.given``.
+        state: opaque server state, None if there is none; returned with the answers in ``ToolContext.given``.
         answers: those that need no person, by the server's key.
-        questions: what a person is asked, each with its server and key.
-        note: what the model is told of it with the result.
+        questions: for a person, each with its server and key.
+        note: told to the model with the result.
     """
 
     server: str
@@ -99,9 +100,9 @@ class ServerAsks:
 
 @dataclass(frozen=True, slots=True)
 class StartChildren:
-    """The call wants sub-agents: the run waits, durably, until they are over; in the background it has its result when they have started.
+    """Start sub-agents and wait durably until they end; in the background the result comes once they have started.
 
-    ``stop_on_error``: after a stage with a failure the later stages are not run.
+    ``stop_on_error``: skip later stages after a stage with a failure.
     """
 
     kind: TeamCall
@@ -112,21 +113,21 @@ class StartChildren:
 
 @dataclass(frozen=True, slots=True)
 class JoinChildren:
-    """The call's result are the reports of sub-agents that were started before."""
+    """Wait for sub-agents started earlier; the result is their reports."""
 
     child_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AskParent:
-    """The call's result is the parent's answer, or the user's."""
+    """Wait for the parent's, or the user's, answer."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChild:
-    """Answers a waiting sub-agent; the call's result is that sub-agent's report."""
+    """Answer a waiting sub-agent; the result is that sub-agent's report."""
 
     child_id: str
     message: str

@@ -1,4 +1,4 @@
-"""The pictures of a tool's result, made ready before anybody keeps, draws or sends them: whoever made them, they are a stranger's bytes."""
+"""Prepare images of tool results before they are stored, drawn or sent: they are untrusted bytes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ UNFIT = {
     "too_large": "is too large to be shown, even scaled down. Ask for a smaller version",
     "timeout": "could not be opened in time. Ask for a smaller version",
 }
-"""What a model is told of a picture that is not shown, after its name."""
+"""Notes for the model about an image that is not shown, after its name."""
 
 
 def ready_picture(title: str, data: bytes, stopped: Callable[[], object]) -> PicturePart:
-    """A picture to show. Blocks, see ``media.prepare``.
+    """Return an image that can be shown. Blocks, see ``media.prepare``.
 
     Raises:
         UnfitPicture: it cannot be shown.
@@ -34,7 +34,7 @@ def ready_picture(title: str, data: bytes, stopped: Callable[[], object]) -> Pic
 
 
 def with_ready_pictures(result: ToolResult, stopped: Callable[[], object]) -> ToolResult:
-    """A result whose pictures can be shown and sent; one that cannot is left out, and the model is told why. Blocks."""
+    """Return a result with only usable images, and a note for the model about the others. Blocks."""
     parts: list[Part] = []
     left: list[str] = []
     for part in result.parts:

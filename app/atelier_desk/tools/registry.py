@@ -1,4 +1,4 @@
-"""The one registry of tools: what exists, how it is described, and the guarded way to run it."""
+"""The registry of tools: what exists, definitions, and guarded execution."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _HEADINGS = {ToolCategory.COMMON: "Common Tools", ToolCategory.AGENT: "Agent Too
 
 
 class PreparedCall(NamedTuple):
-    """A call that was checked: it is run with this very input, which is what was described and judged."""
+    """A validated call: it runs with exactly the input that was described and approved."""
 
     tool: Tool
     input: Any
@@ -46,7 +46,7 @@ class ToolRegistry:
 
     Attributes:
         sections: the known sections; a tool's section must be one of them.
-        max_result_chars: characters of a result that reach the model.
+        max_result_chars: maximum characters of a result for the model.
     """
 
     def __init__(self, *, max_result_chars: int = limits.RESULT_TO_MODEL, sections: SectionRegistry | None = None) -> None:
@@ -75,7 +75,7 @@ class ToolRegistry:
         self._tools[tool.name] = tool
 
     def register_all(self, tools: Iterable[Tool]) -> None:
-        """Add several tools: all of them, or none when one cannot be added."""
+        """Add several tools, or none if one cannot be added."""
         added: list[str] = []
         try:
             for tool in tools:
@@ -87,7 +87,7 @@ class ToolRegistry:
             raise
 
     def unregister(self, name: str) -> None:
-        """Forget a tool; an unknown name is left alone."""
+        """Remove a tool; unknown names are ignored."""
         self._tools.pop(name, None)
         self._definitions.pop(name, None)
         self._by_forms.clear()
@@ -96,14 +96,14 @@ class ToolRegistry:
         return self._tools.get(name)
 
     def get_definition(self, name: str) -> ToolSpec | None:
-        """The definition for the model, made once; None for an unknown name."""
+        """Return the cached definition for the model; None for an unknown name."""
         tool = self._tools.get(name)
         if tool is not None and name not in self._definitions:
             self._definitions[name] = tool.definition()
         return self._definitions.get(name)
 
     def get_executor(self, name: str) -> Executor | None:
-        """A function that runs the tool through ``execute``; None for an unknown name."""
+        """Return a function that runs the tool through ``execute``; None for an unknown name."""
         if name not in self._tools:
             return None
 
@@ -116,14 +116,14 @@ class ToolRegistry:
         return name in self._tools
 
     def get_all_tool_names(self) -> list[str]:
-        """Names in the order of registration."""
+        """Return names in the order of registration."""
         return list(self._tools)
 
     def get_tools_by_category(self, category: ToolCategory) -> list[Tool]:
         return [tool for tool in self._tools.values() if tool.category is category]
 
     def get_tools_by_section(self, section: str) -> list[Tool]:
-        """The tools of a section.
+        """Return the tools of a section.
 
         Raises:
             NotFoundError: no such section.
@@ -139,16 +139,15 @@ class ToolRegistry:
         return self.get_control_tool(name) is not None
 
     def control_tools(self) -> list[ToolSpec]:
-        """The definitions of all control tools."""
+        """Return the definitions of all control tools."""
         return self.get_definitions_by_names([tool.name for tool in self.get_tools_by_category(ToolCategory.CONTROL)])
 
     def configured(
         self, tools: Sequence[str], sections: Sequence[str], *, servers: Sequence[str] = (), workspace: bool = True
     ) -> list[str]:
-        """The names an agent's configuration gives it: its tools, then those of its sections and of its MCP ``servers``.
+        """Return the tool names of an agent's configuration: its tools, then those of its sections and MCP ``servers``.
 
-        What is no longer there, a custom tool that was removed or a section, is left out, and so is what was not set up; without a
-        ``workspace`` also what needs one.
+        Missing or not configured tools are skipped; without a ``workspace`` also those that need one.
         """
         there = [section for section in (*sections, *map(of_server, servers)) if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
@@ -156,10 +155,10 @@ class ToolRegistry:
         return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace) and not tool.lacks()]
 
     def get_definitions_by_names(self, names: Sequence[str], edit_forms: Sequence[str] | None = None) -> list[ToolSpec]:
-        """Definitions in the order of ``names``; names that are not registered (a removed custom tool) are left out.
+        """Return definitions in the order of ``names``; unregistered names (a removed custom tool) are skipped.
 
         Args:
-            edit_forms: the forms of an edit that the model is offered; None for all.
+            edit_forms: edit forms that the model is offered; None for all.
         """
         return [definition for name in names if (definition := self._definition(name, edit_forms)) is not None]
 
@@ -172,22 +171,25 @@ class ToolRegistry:
         return self._by_forms[key]
 
     def closest(self, name: str) -> list[str]:
-        """The registered names most like ``name``."""
+        """Return the registered names most similar to ``name``."""
         return closest(name, self.get_all_tool_names())
 
     def unknown(self, name: str, own: Sequence[str] | None = None) -> ToolResult:
-        """The error for a name that is not registered: the closest of ``own``, the names the run may call, or all of them when none is
-        close. None takes every registered name."""
+        """Return the error for an unregistered name, with the closest of ``own`` (names the run may call), or all if none
+        is close.
+
+        None uses every registered name.
+        """
         near, hint = self._hint(name, self.get_all_tool_names() if own is None else own)
         return ToolResult.failure(f"There is no tool named {name!r}. {hint}", "unknown_tool", closest=near)
 
     def refusal(
         self, name: str, own: Sequence[str], *, depth: int = 0, max_depth: int | None = None, workspace: bool = True
     ) -> ToolResult | None:
-        """The error for a tool a run may not call, with what to do instead; None when ``own``, the names it may call, has it.
+        """Return the error for a tool that a run may not call, with what to do instead; None if it is in ``own``.
 
-        ``unknown_tool``, ``not_configured`` for one that was not set up, ``depth`` for a planning tool where no more agents start,
-        ``no_workspace`` for one that needs a folder where none was granted, else ``not_enabled``.
+        Codes: ``unknown_tool``, ``not_configured``, ``depth`` for a planning tool at the maximum depth,
+        ``no_workspace`` for one that needs a folder, otherwise ``not_enabled``.
         """
         if name in own:
             return None
@@ -212,17 +214,17 @@ class ToolRegistry:
         return near, (f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}.") + more
 
     def prepare(self, tool: Tool, args: Mapping[str, Any]) -> PreparedCall:
-        """The call as it can be run: its arguments are checked here, and nowhere later.
+        """Validate a call; its arguments are checked only here.
 
         Raises:
-            InvalidArgumentsError: the arguments do not fit; the text is for the model.
-            Exception: what a check of the tool itself raises.
+            InvalidArgumentsError: the arguments are invalid; the text is for the model.
+            Exception: raised by a check of the tool itself.
         """
         checked = validate(tool, args)
         return PreparedCall(tool, checked, described(tool, checked))
 
     def prepared(self, name: str, args: Mapping[str, Any]) -> PreparedCall | ToolResult:
-        """The same of a tool by its name; where the call cannot be run, the error for the model."""
+        """Like ``prepare`` by tool name; if the call cannot run, return the error for the model."""
         tool = self._tools.get(name)
         if tool is None:
             return self.unknown(name)
@@ -232,10 +234,10 @@ class ToolRegistry:
             return _failed(tool, error)
 
     def meant(self, name: str, args: Mapping[str, Any], own: Sequence[str] | None = None) -> tuple[str, dict[str, Any]] | ToolResult:
-        """The tool and arguments a call really means: those it stands for, or its own.
+        """Return the tool and arguments that a call really means: the nested call, or its own.
 
-        A ``ToolResult`` is the error for the model: arguments that do not fit, a tool that would call itself, or an unknown name with the
-        closest ones of ``own``, the names the run may call (None: all).
+        A ``ToolResult`` is the error for the model: invalid arguments, a tool that would call itself, or an unknown
+        name with the closest ones of ``own``, the names the run may call (None: all).
         """
         tool = self._tools.get(name)
         if tool is None or type(tool).stands_for is Tool.stands_for:
@@ -251,26 +253,31 @@ class ToolRegistry:
         return meant if self.has(meant[0]) else self.unknown(meant[0], own)
 
     async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
-        """Prepare a call and ``run`` it. Errors become results for the model: those of ``refusal``, ``prepared`` and ``run``."""
+        """Prepare and ``run`` a call.
+
+        Errors become results for the model: those of ``refusal``, ``prepared`` and ``run``.
+        """
         tool = self._tools.get(name)
         refused = self.unknown(name, context.enabled_tools) if tool is None else self._refusal(tool, context)
         found = refused or self.prepared(name, args)
         return self._finish(found, tool.rest_hint if tool else "") if isinstance(found, ToolResult) else await self.run(found, context)
 
     async def run(self, call: PreparedCall, context: ToolContext) -> Outcome:
-        """Run a prepared call within its time, and give back a result within its limits. Only cancellation is raised.
+        """Run a prepared call within its time limit and return a result within its size limits. Raises only cancellation.
 
-        Errors become results for the model: those of ``refusal``, ``timeout``, the code of any ``AtelierError`` the tool raised, or
-        ``internal_error``, whose traceback is in the log.
+        Errors become results for the model: those of ``refusal``, ``timeout``, the code of any ``AtelierError`` that
+        the tool raised, or ``internal_error``, whose traceback is logged.
         """
         outcome = self._refusal(call.tool, context) or await self._run(call, context)
-        # Anything but a result is a wish to wait (for a person, sub-agents or the parent); whoever runs the call sees to it.
+        # Any other outcome is a request to wait (for a person, sub-agents or the parent), handled by the caller.
         return self._finish(outcome, call.tool.rest_hint) if isinstance(outcome, ToolResult) else outcome
 
     def format_tool_list_for_context(self, names: Sequence[str] | None = None) -> str:
-        """The tools as text with their parameters, grouped by category, for agents that call them through ``invoke_tool``.
+        """Return the tools as text with parameters, grouped by category, for agents that call them through
+        ``invoke_tool``.
 
-        Control tools are never listed: the model has their definitions. ``names`` limits the list to an agent's enabled tools.
+        Control tools are not listed: the model has their definitions. ``names`` limits the list to an agent's enabled
+        tools.
         """
         lines = ["[AVAILABLE TOOLS] (use invoke_tool to call)"]
         for category, heading in _HEADINGS.items():
@@ -283,8 +290,10 @@ class ToolRegistry:
         return "\n".join(lines)
 
     def _as_text(self, tool: Tool) -> str:
-        """A tool for models that do not get its schema: the description, and the parameters. Where the description lists operations with
-        their parameters, only those are listed again whose values must be known."""
+        """Describe a tool without its schema.
+
+        Where the description lists operations with their parameters, only parameters with choices are listed again.
+        """
         definition = self.get_definition(tool.name) or tool.definition()
         parameters = listed(definition.parameters, choices=len(operations_of(tool.input)) > 1)
         return "\n".join(
@@ -325,8 +334,10 @@ class ToolRegistry:
 
 
 def described(tool: Tool, checked: Any) -> Call:
-    """What a call is; ``checked`` is its input. A tool that cannot say it, because of a mistake in it, is taken to do anything: a person is
-    asked."""
+    """Describe a call.
+
+    ``checked`` is its input. A tool that fails to describe it may do anything: a person is asked.
+    """
     try:
         return tool.describe(checked)
     except Exception:
@@ -335,7 +346,7 @@ def described(tool: Tool, checked: Any) -> Call:
 
 
 def _failed(tool: Tool, error: Exception) -> ToolResult:
-    """What the model is told of an error of a tool."""
+    """Return the text for the model about a tool's error."""
     if isinstance(error, AtelierError):
         return ToolResult.failure(with_next_step(str(error), error.code), error.code)
     if isinstance(error, ValidationError):

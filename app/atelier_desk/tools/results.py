@@ -1,7 +1,8 @@
-"""Long results: what the model reads is cut to 30 000 characters, what is stored to 1 MiB.
+"""Limit results: 30 000 characters for the model, 1 MiB stored.
 
-Text is cut in the middle, because beginnings say what a thing is and endings how it went. A line in the gap says how much is missing and
-how to read the rest. Long strings inside the result are cut before the JSON around them, so that the model still reads a whole object.
+Text is cut in the middle, because beginnings say what something is and endings how it went. A line in the gap says how
+much is missing and how to read the rest. Long strings inside the result are cut before the JSON around them, so that
+the model still reads a complete object.
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from atelier_desk.domain import limits
 from atelier_desk.tools.outcomes import ToolResult
 
 _SHORTEST = 200
-"""A string is never cut below this many characters; when that is not enough, the JSON text itself is cut."""
+"""Strings are never cut below this many characters; if that does not suffice, the JSON text itself is cut."""
 
 
 def as_json(data: Any) -> str:
-    """Compact JSON in the letters of its own language; what JSON cannot write becomes its text."""
+    """Return compact JSON without escaping letters; unsupported values become text."""
     return json.dumps(data, ensure_ascii=False, default=str)
 
 
 def cut_middle(text: str, limit: int, hint: str) -> str:
-    """``text`` in at most ``limit`` characters: its beginning, a line about the gap, its end."""
+    """Cut ``text`` to at most ``limit`` characters: its beginning, a line about the gap, its end."""
     if len(text) <= limit:
         return text
     line = "\n[… {missing} of {total} characters are missing here. {hint} …]\n"
@@ -35,11 +36,13 @@ def cut_middle(text: str, limit: int, hint: str) -> str:
 
 
 def capped(result: ToolResult, hint: str, *, to_model: int = limits.RESULT_TO_MODEL, stored: int = limits.RESULT_STORED) -> ToolResult:
-    """The result with ``text`` for the model (characters) and ``data`` for the journal (UTF-8 bytes) both within their limits."""
+    """Return the result with ``text`` for the model (characters) and ``data`` for the journal (UTF-8 bytes) within their
+    limits.
+    """
     text = as_json(result.data)
     data = result.data
     truncated = False
-    # Even in the widest script a character takes at most four bytes, so short texts need not be measured.
+    # A character takes at most four bytes, so short texts need not be measured.
     if len(text) * 4 > stored and len(text.encode()) > stored:
         data = _shrunk(data, text, stored // 4, hint)
         text = as_json(data)
@@ -72,7 +75,9 @@ def _shrunk(data: dict[str, Any], text: str, limit: int, hint: str) -> dict[str,
 
 
 def _share(data: Any, total: int, limit: int) -> int | None:
-    """How long a string may be so that all fits: longer ones give up their excess first, or None when strings are not the problem."""
+    """Return the maximum length of strings so that all fits (the longest shrink first), or None if strings are not the
+    problem.
+    """
     lengths = sorted((len(as_json(text)) for text in _strings(data) if len(text) > _SHORTEST), reverse=True)
     over = total - limit
     for count, length in enumerate(lengths, 1):
@@ -96,7 +101,7 @@ def _cut_strings(data: Any, share: int, hint: str) -> Any:
         written = len(as_json(data))
         if written <= share:
             return data
-        # Quotes and line ends take two characters in JSON: allow for as many as this text has.
+        # Quotes and line ends take two characters in JSON: scale by this text's proportion.
         return cut_middle(data, max(_SHORTEST, int(share * len(data) / written) - 40), hint)
     if isinstance(data, dict):
         return {key: _cut_strings(value, share, hint) for key, value in data.items()}

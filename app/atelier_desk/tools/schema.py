@@ -1,9 +1,9 @@
-"""JSON schemas of tool inputs, in a form that models and llama.cpp grammars digest.
+"""JSON schemas of tool inputs in a form suitable for models and llama.cpp grammars.
 
-A union discriminated on ``operation`` becomes one flat object: ``operation`` is an enum, and every other parameter says in its
-description which operations take it, which need it, and what it means to each. Models fill a flat object far more reliably than a
-``oneOf`` of objects, and some servers refuse ``oneOf`` at the top. Validation is not loosened by it: arguments are checked against the
-union itself.
+A union discriminated on ``operation`` becomes one flat object: ``operation`` is an enum, and every other parameter's
+description says which operations accept or need it, and its meaning for each. Models fill a flat object far more
+reliably than a ``oneOf`` of objects, and some servers refuse ``oneOf`` at the top. Validation is not weakened:
+arguments are checked against the union itself.
 """
 
 from __future__ import annotations
@@ -20,29 +20,32 @@ from pydantic.fields import FieldInfo
 from atelier_desk.workspace.path_resolution import PATH
 
 MAX_GRAMMAR_LENGTH = 256
-"""Longest ``maxLength`` kept in a schema. llama.cpp unrolls it into a grammar and refuses thousands of repetitions; longer limits are
-told in the description and held by validation."""
+"""Maximum ``maxLength`` kept in a schema.
+
+llama.cpp unrolls it into a grammar and refuses thousands of repetitions; longer limits are in the description and
+enforced by validation.
+"""
 
 PathText = Annotated[str, Field(max_length=PATH, json_schema_extra=lambda schema: schema.pop("maxLength", None))]
-"""A path. No path that is meant comes near the limit, so that no definition spends words on it; validation holds it."""
+"""A path. Its limit is enforced by validation only: no real path comes near it, so definitions need not mention it."""
 
 _DROPPED = frozenset({"title", "discriminator", "examples"})
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One member of an input: the operation names it serves (empty for an input without operations) and its model."""
+    """One member of an input: its operation names (empty for an input without operations) and its model."""
 
     names: tuple[str, ...]
     model: type[BaseModel]
 
     @property
     def label(self) -> str:
-        """How descriptions call it: its names, or the model's ``label`` when there are many."""
+        """Display name in descriptions: its operation names, or the model's ``label`` if there are many."""
         return str(getattr(self.model, "label", "")) or ", ".join(self.names)
 
     def fields(self) -> dict[str, FieldInfo]:
-        """Parameters besides ``operation``, by the name the model writes."""
+        """Parameters besides ``operation``, by external name."""
         return {info.alias or name: info for name, info in self.model.model_fields.items() if name != "operation" or not self.names}
 
     @property
@@ -51,7 +54,7 @@ class Operation:
 
 
 def operations_of(input_type: Any) -> list[Operation]:
-    """The members of an input, in the order they were written."""
+    """Return the members of an input, in source order."""
     if isinstance(input_type, type) and issubclass(input_type, BaseModel):
         members: tuple[Any, ...] = (input_type,)
     else:
@@ -65,26 +68,29 @@ def operations_of(input_type: Any) -> list[Operation]:
 
 
 def parameters_of(input_type: Any) -> dict[str, Any]:
-    """An input's parameters as a JSON schema: type object at the top, no references, no titles."""
+    """Return an input's parameters as a JSON schema: type object, no references, no titles."""
     operations = operations_of(input_type)
     schemas = [_inlined(_schema(operation.model)) for operation in operations]
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
 def variants_of(input_type: Any) -> tuple[dict[str, Any], ...]:
-    """One schema for each operation, for grammars: they hold a model to the fields the operation needs, which the flat form cannot say."""
+    """Return one schema per operation, for grammars.
+
+    They enforce required fields, which the flat form cannot express.
+    """
     return tuple(_inlined(_schema(operation.model)) for operation in operations_of(input_type))
 
 
 def property_names(input_type: Any) -> set[str]:
-    """Every parameter name any operation takes."""
+    """Return every parameter name of any operation."""
     operations = operations_of(input_type)
     return {name for operation in operations for name in operation.fields()} | ({"operation"} if operations[0].names else set())
 
 
 @lru_cache(maxsize=1024)
 def _schema(model: type[BaseModel]) -> dict[str, Any]:
-    """As pydantic writes it, made once: every list of tools and every request asks for it. What reads it copies what it keeps."""
+    """Return pydantic's schema, cached because every tool list and request needs it. Callers copy what they keep."""
     return model.model_json_schema(by_alias=True)
 
 
@@ -95,7 +101,9 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _clean(node: Any, definitions: dict[str, Any]) -> Any:
-    """Follow references, drop what says nothing, and write ``X | null`` as ``X``: leaving a parameter out says the same."""
+    """Resolve references, drop redundant keys, and replace ``X
+    null`` by ``X``: omitting the parameter is equivalent.
+    """
     if isinstance(node, list):
         return [_clean(item, definitions) for item in node]
     if not isinstance(node, dict):
@@ -156,7 +164,7 @@ def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[st
 
 
 def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, Any]]], merged: Mapping[str, Any]) -> str:
-    """Who takes a parameter, and what it means there: once for all operations to which it means the same."""
+    """Describe which operations accept a parameter, and its meaning, grouped by equal meaning."""
     meanings: dict[str, list[str]] = {}
     usual = next((str(schema["description"]) for _, schema in users if schema.get("description")), "")
     for operation, schema in users:
@@ -167,7 +175,7 @@ def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, Any]]], mer
 
 
 def _own(schema: Mapping[str, Any], merged: Mapping[str, Any]) -> str:
-    """In words, what holds for one operation and cannot be said of all of them."""
+    """Describe in words what applies to one operation only."""
     if "anyOf" in merged:
         return ""
     told = [f"{words} {_value(schema[key])}" for key, words in _OWN.items() if schema.get(key) not in _SAYS_NOTHING and key not in merged]
@@ -194,7 +202,7 @@ def _value(value: Any) -> str:
 
 
 def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
-    """One schema that every operation's value of a parameter fits."""
+    """Return one schema that accepts the parameter's values of every operation."""
     first, rest = schemas[0], schemas[1:]
     if all(_shape(schema) == _shape(first) for schema in rest):
         return dict(first)
@@ -209,11 +217,12 @@ def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]:
-    """The parameters of a JSON schema of type object in a line each, for models that read a tool as text: name, ``*`` when it is required,
-    choices or type, default, meaning. The schema may be from outside, and of any form.
+    """Return one line per parameter of an object schema, for models that read tools as text.
+
+    Name, ``*`` if required, choices or type, default, meaning. The schema may be external, in any form.
 
     Args:
-        choices: only those, beside the operation, whose values are chosen from a list or have parts of their own.
+        choices: only parameters (besides the operation) with a list of choices or with parts of their own.
     """
     properties, required = parameters.get("properties"), _names(parameters)
     pairs = properties.items() if isinstance(properties, Mapping) else ()
@@ -225,7 +234,7 @@ def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]
 
 
 def _parts(schema: Any) -> list[str]:
-    """The parts of an object, or of the objects of a list, in a line each, where something is said of them."""
+    """Return one line per described part of an object, or of a list's objects."""
     inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
     parts = inner.get("properties") if isinstance(inner, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(parts, Mapping):
@@ -253,7 +262,7 @@ def _line(name: str, schema: Any, required: bool) -> str:
 
 
 def _kind(schema: Any, depth: int = 0) -> str:
-    """A type in few words: ``string``, ``a|b``, ``integer[]``, ``{name*, size}``; below lists of lists of lists, ``any``."""
+    """Return a short type: ``string``, ``a|b``, ``integer[]``, ``{name*, size}``; ``any`` below three nested lists."""
     if not isinstance(schema, Mapping) or depth > _LISTS:
         return "any"
     if isinstance(schema.get("enum"), list):

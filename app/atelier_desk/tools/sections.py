@@ -26,11 +26,11 @@ CONTEXT = "context_ops"
 WEB = "web_ops"
 FILE_READERS = (FILES, "read_file")
 PAGE_READER = "fetch_web_page"
-"""Whose rules about paths, and about hosts, hold for whatever else tells what files and pages say."""
+"""Tool whose path and host rules also apply to other tools that reveal files and pages."""
 MEDIA = "media_ops"
 KNOWLEDGE = "rag_ops"
 SERVERS = "mcp:"
-"""What the sections of MCP servers begin with."""
+"""Prefix of sections of MCP servers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class Section:
     """A section.
 
     Attributes:
-        name, description: English ``N_`` texts, read by people and models.
-        kind: which approval flag the calls of its tools fall under.
-        order: its place among the others, low first; those that are added while the program runs come last.
-        always_available: no choice of sections takes it away.
-        instructions: what an MCP server tells models of its tools, in its own words.
+        name, description: English ``N_`` texts for people and models.
+        kind: approval flag of its tools.
+        order: position among the others, low first; sections added at runtime come last.
+        always_available: no choice of sections removes it.
+        instructions: an MCP server's own instructions about its tools.
     """
 
     id: str
@@ -66,7 +66,7 @@ def section(
     kind: ApprovalKind = ApprovalKind.TOOL,
     always_available: bool = False,
 ) -> Section:
-    """Declare a section of Atelier's own; the same id again, with other words, is an error."""
+    """Declare a section of Atelier's own; declaring an id again with other texts is an error."""
     made = Section(id, name, description, kind, order, always_available)
     if _declared.setdefault(id, made) != made:
         raise ValueError(f"section {id!r} is declared already")
@@ -75,24 +75,24 @@ def section(
 
 _PACKAGE = __name__.rpartition(".")[0]
 NO_ROOM = f"{_PACKAGE}.own"
-"""The folder that has no tools of Atelier's: how a user's own files run."""
+"""Package without built-in tools: it runs a user's own files."""
 
 
 def rooms() -> list[ModuleType]:
-    """The folders of ``atelier_desk.tools``, imported, so that their sections declare themselves."""
-    package = importlib.import_module(_PACKAGE)  # by its name: it names modules that import this one
+    """Import and return the packages below ``atelier_desk.tools``, so that their sections are declared."""
+    package = importlib.import_module(_PACKAGE)  # by name: it contains modules that import this one
     found = pkgutil.iter_modules(package.__path__, f"{_PACKAGE}.")
     return [importlib.import_module(each.name) for each in found if each.ispkg and each.name != NO_ROOM]
 
 
 def declared() -> list[Section]:
-    """The sections that were declared, in their order."""
+    """Return the declared sections, in order."""
     rooms()
     return sorted(_declared.values(), key=lambda each: (each.order, each.id))
 
 
 class SectionRegistry:
-    """The known sections, in their order; those of one order as they were registered."""
+    """The known sections in order; those of equal order by registration."""
 
     def __init__(self, sections: Iterable[Section] | None = None) -> None:
         self._sections = {each.id: each for each in (declared() if sections is None else sections)}
@@ -108,11 +108,11 @@ class SectionRegistry:
         self._sections[section.id] = section
 
     def unregister(self, section_id: str) -> None:
-        """Forget a section; one that is not known is left alone."""
+        """Remove a section; unknown ones are ignored."""
         self._sections.pop(section_id, None)
 
     def get(self, section_id: str) -> Section:
-        """The section.
+        """Return a section.
 
         Raises:
             NotFoundError: no such section; the message lists the known ones.
@@ -128,12 +128,12 @@ class SectionRegistry:
         return sorted(self._sections.values(), key=lambda each: each.order)
 
     def always_available(self) -> list[str]:
-        """The ids of those no choice of sections takes away."""
+        """Return the ids of sections that no choice removes."""
         return [each.id for each in self.all() if each.always_available]
 
 
 def of_server(server: str) -> str:
-    """The section of an MCP server's tools."""
+    """Return the section id of an MCP server's tools."""
     return f"{SERVERS}{server}"
 
 

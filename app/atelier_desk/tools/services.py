@@ -1,4 +1,4 @@
-"""What tools are given when they are registered: the parts of the open data folder they work on."""
+"""Services passed to tools at registration: parts of the open data folder."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 
 
 class QuestionGate(Protocol):
-    """Says whether a question may be asked now."""
+    """Decides whether a question may be asked now."""
 
     async def refusal(self, workflow_id: str) -> str | None:
-        """Why not (queue full, user unresponsive), in words for the model, or None when the question may be asked."""
+        """Return why not (queue full, user unresponsive), in words for the model, or None if the question may be asked."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSkill:
-    """A skill that a model takes up: its instructions, and the names of its other files, relative to its folder."""
+    """A skill opened by a model: its instructions, and the names of its other files, relative to its folder."""
 
     use: SkillUse
     text: str
@@ -56,29 +56,29 @@ class OpenedSkill:
 
 
 class ImageDescriber(Protocol):
-    """Puts pictures into words."""
+    """Describes images in words."""
 
     def lacks(self) -> str:
-        """What must be set up first, in words for the model; empty when nothing."""
+        """Return what must be set up first, in words for the model; empty if nothing."""
         ...
 
     async def describe(self, data: bytes, media_type: str, prompt: str, spending: Spending | None = None) -> str: ...
 
 
 class SkillReader(Protocol):
-    """Gives skills to models."""
+    """Opens skills for models."""
 
     async def activate(self, name: str, folders: Sequence[str]) -> OpenedSkill:
-        """A skill of the user's places or of granted folders, as it is now; ``ToolError`` when it may not be used."""
+        """Return the present version of a skill; ``ToolError`` if it may not be used."""
         ...
 
 
 class Projects(Protocol):
-    """What tools do with projects; see the service of that name."""
+    """Project operations for tools; see the service of that name."""
 
     @property
     def some(self) -> bool:
-        """Whether there is a project."""
+        """Whether any project exists."""
         ...
 
     async def list(self) -> list[Project]: ...
@@ -137,16 +137,16 @@ class Projects(Protocol):
 
 @dataclass(slots=True)
 class ToolServices:
-    """Services of one open Atelier, None where there is none.
+    """Services of one open Atelier, None where not available.
 
-    A registry is made before the memory search and the question gate are, by commands that only list tools; whoever makes these puts
-    them here. So a tool keeps the whole and looks when it is called.
+    Commands that only list tools create a registry before the memory search and the question gate exist; these are
+    added here later. So a tool keeps this object and reads it when called.
 
     Attributes:
-        registry: the one the tools are registered in.
-        commands: what runs on the machine; made by the first command.
-        told: called with a workflow's id when a command in the background begins and when it is over.
-        hidden: what no command in the sandbox can read: the data folder.
+        registry: the registry of the tools.
+        commands: running commands; created by the first command.
+        told: called with a workflow's id when a background command begins or ends.
+        hidden: paths that no sandboxed command can read: the data folder.
     """
 
     registry: ToolRegistry | None = None
@@ -169,10 +169,10 @@ class ToolServices:
     told: Callable[[str], None] = lambda _workflow_id: None
 
     def need_projects(self) -> Projects:
-        """What keeps projects.
+        """Return the project service.
 
         Raises:
-            ToolError: ``unsupported``, where there is none.
+            ToolError: ``unsupported`` if there is none.
         """
         if self.projects is None:
             raise ToolError("There are no projects here.", code="unsupported")

@@ -1,4 +1,4 @@
-"""What the planning tools ask the engine for: sub-agents, and what is known of those a run has."""
+"""Interface of the planning tools to the engine: requests for sub-agents, and their state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from atelier_desk.domain.team import ChildPlan, ChildState
 
 @dataclass(frozen=True, slots=True)
 class ChildRequest:
-    """A sub-agent as a tool asks for it, before the engine has looked at its parent's rights.
+    """A requested sub-agent, before the engine applies its parent's rights.
 
     Attributes:
-        agent_id: a stored permanent agent, by id or name; empty makes one up from the parent's configuration and the fields below, where
-            None takes the parent's.
-        tools: names; ``sections`` adds every tool of those sections, and the two planners where the parent has them. Both None: the
-            parent's own, without the planning tools when the child may start no agents.
-        call: a tool and its arguments: the sub-agent makes just this call and reports its result; no model is asked.
-        stage: sub-agents of a stage run together, stages one after the other.
-        max_tokens: most tokens of one reply, cut to the parent's.
+        agent_id: a stored permanent agent, by id or name; empty derives one from the parent's configuration and the
+            fields below, where None means the parent's.
+        tools: names; ``sections`` adds every tool of those sections, and the two planners if the parent has them. Both
+            None: the parent's own, without planning tools if the child may not start agents.
+        call: a tool and its arguments: the sub-agent only makes this call and reports its result, without a model.
+        stage: sub-agents of a stage run concurrently, stages one after the other.
+        max_tokens: maximum tokens of one reply, limited to the parent's.
     """
 
     name: str
@@ -42,20 +42,20 @@ class ChildRequest:
 
 @dataclass(frozen=True, slots=True)
 class Colleague:
-    """A permanent agent that work can be delegated to."""
+    """A permanent agent to which work can be delegated."""
 
     id: str
     config: AgentConfig
 
 
 class Team(Protocol):
-    """What the planning tools can do; the engine implements it for one run."""
+    """Operations of the planning tools, implemented by the engine for one run."""
 
     depth: int
     max_depth: int
 
     async def plan(self, call_id: str, requests: Sequence[ChildRequest]) -> tuple[ChildPlan, ...]:
-        """Sub-agents with the rights their parent may give.
+        """Return sub-agents with the rights that their parent may grant.
 
         Raises:
             ToolError: with the code ``depth``, ``too_many_children``, ``unknown_agent``, ``self``, ``not_permanent``, ``unknown_tool``,
@@ -65,21 +65,21 @@ class Team(Protocol):
         ...
 
     async def children(self) -> list[ChildState]:
-        """The sub-agents this run started, the oldest first, with what is known of them now."""
+        """Return this run's sub-agents with their present state, oldest first."""
         ...
 
     async def colleagues(self) -> list[Colleague]:
-        """Permanent agents, without the one that asks."""
+        """Return permanent agents, except the asking one."""
         ...
 
     async def terminate(self, child_id: str) -> ChildState:
-        """Stop a sub-agent and everything below it; returns it with its partial report.
+        """Stop a sub-agent and everything below it; return it with its partial report.
 
         Raises:
-            ToolError: ``unknown_child``, or ``not_running`` when it is over.
+            ToolError: ``unknown_child``, or ``not_running`` if it has ended.
         """
         ...
 
     def free_slots(self) -> int:
-        """How many more sub-agents may be alive under the root run now."""
+        """Return how many more sub-agents may now be alive under the root run."""
         ...

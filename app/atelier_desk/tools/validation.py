@@ -1,4 +1,4 @@
-"""Arguments against a tool's input, with errors a model can act on: the field, what it was, what is allowed. Never a traceback."""
+"""Validate arguments, with errors that a model can act on: the field, its value, what is allowed. Never a traceback."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from atelier_desk.tools.base import Tool
 from atelier_desk.tools.schema import Operation, operations_of, property_names
 
 MAX_PROBLEMS = 6
-"""Problems named in one error; more would only bury the first."""
+"""Maximum problems per error; more would bury the first."""
 MAX_SHOWN = 60
-"""Characters of a wrong value that are repeated to the model."""
+"""Maximum characters of a wrong value repeated to the model."""
 
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least"),
@@ -44,17 +44,20 @@ _TYPES = {
 
 
 class InvalidArgumentsError(ToolError):
-    """The arguments do not fit; the text names every field at fault.
+    """The arguments are invalid; the text names every wrong field.
 
     Attributes:
-        operations: the names of the tool's operations.
+        operations: names of the tool's operations.
     """
 
     code = "invalid_arguments"
     operations: tuple[str, ...] = ()
 
     def explained(self, number: Callable[[int], str] = str) -> str:
-        """The first problems in the reader's language; ``number`` writes whole numbers. The text itself is for the model."""
+        """Return the first problems in the reader's language.
+
+        ``number`` formats whole numbers. ``str(error)`` is for the model.
+        """
         from atelier_desk.tools.argument_text import explain
 
         return explain(self.__cause__, self.operations, number) if isinstance(self.__cause__, ValidationError) else str(self)
@@ -64,12 +67,12 @@ class InvalidArgumentsError(ToolError):
 
 
 def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
-    """The tool's input made from ``arguments``.
+    """Return the tool's input made from ``arguments``.
 
-    A known parameter that is null counts as left out: models that see a flat object often send every parameter.
+    A known parameter that is null counts as omitted: models often send every parameter of a flat object.
 
     Raises:
-        InvalidArgumentsError: with one line for each problem and the operations' required fields.
+        InvalidArgumentsError: with one line per problem and the operations' required fields.
     """
     known = property_names(tool.input)
     given = {key: value for key, value in arguments.items() if value is not None or key not in known}
@@ -82,14 +85,14 @@ def validate(tool: Tool, arguments: Mapping[str, Any]) -> Any:
 
 
 def closest(name: str, names: Sequence[str], limit: int = 3) -> list[str]:
-    """The names most like ``name``, best first, upper and lower case alike."""
+    """Return the names most similar to ``name``, best first, ignoring case."""
     folded = {candidate.casefold(): candidate for candidate in names}
     near = difflib.get_close_matches(name.casefold(), folded, n=limit, cutoff=0.5)
     return [folded[key] for key in near]
 
 
 def describe_errors(errors: Sequence[ErrorDetails], parameters: Sequence[str] = ()) -> list[str]:
-    """One sentence a problem, in the words of the model's own arguments."""
+    """Return one sentence per problem, in terms of the model's own arguments."""
     return [_sentence(error, parameters) for error in errors[:MAX_PROBLEMS]]
 
 
@@ -129,7 +132,7 @@ def _operation_problem(operations: Sequence[Operation], arguments: Mapping[str, 
 
 
 def _without_tag(error: ErrorDetails, operations: Sequence[Operation]) -> ErrorDetails:
-    """Pydantic puts the union's tag first in the place of an error; the model never wrote it."""
+    """Remove the union's tag, which pydantic puts first in the location, and which the model never wrote."""
     tags = {name for operation in operations for name in operation.names}
     place = error["loc"]
     if len(operations) > 1 and place and place[0] in tags:

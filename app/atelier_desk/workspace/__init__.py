@@ -1,1 +1,1 @@
-"""What touches the machine: files under a granted folder, and commands."""
+"""Access to the machine: files in granted folders, and commands."""

@@ -1,7 +1,7 @@
-"""Renames that never lose what somebody else put there meanwhile: one that exchanges two files, one that takes only a free name.
+"""Renames that never overwrite somebody else's file: exchanging two files, and renaming only to a free name.
 
-Both are one call on Linux (``renameat2``, since 3.15). Elsewhere, and on file systems that know neither, the caller is told or a hard link
-does it.
+Each is one system call on Linux (``renameat2``, since 3.15). Elsewhere, and on file systems without support, the
+exchange is reported as impossible, and the rename uses a hard link.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNKNOWN = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
 def exchange(folder: int, one: str, other: str) -> bool:
-    """Exchange what two names of a folder stand for, at once; False where the system or the file system cannot.
+    """Atomically exchange two names of a folder; False where the system or file system cannot.
 
     Raises:
         OSError: ENOENT when one of them is gone …
@@ -27,7 +27,7 @@ def exchange(folder: int, one: str, other: str) -> bool:
 
 
 def rename_new(source: int, name: str, target: int, new: str) -> None:
-    """Rename, also into another folder, without ever replacing.
+    """Rename, also into another folder, without ever replacing a file.
 
     Raises:
         OSError: EEXIST when the new name is taken; EXDEV …
@@ -39,7 +39,7 @@ def rename_new(source: int, name: str, target: int, new: str) -> None:
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.ENOSYS, errno.EISDIR):
             raise
-        # No hard links here, or a folder: somebody may take the name between the look and the rename.
+        # No hard links here, or a folder: the name could be taken between the check and the rename.
         if _there(target, new):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new) from error
         os.rename(name, new, src_dir_fd=source, dst_dir_fd=target)
@@ -57,7 +57,7 @@ def _there(folder: int, name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _renameat2() -> Any:
-    """glibc has it since 2.28, musl since 1.2.3."""
+    """Return the C function; glibc has it since 2.28, musl since 1.2.3."""
     if sys.platform != "linux":
         return None
     return getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
@@ -70,7 +70,7 @@ def _renamed(source: int, name: str, target: int, new: str, flag: int) -> bool:
     if call(source, ctypes.c_char_p(os.fsencode(name)), target, ctypes.c_char_p(os.fsencode(new)), ctypes.c_uint(flag)) == 0:
         return True
     number = ctypes.get_errno()
-    # A folder that is moved into itself is told by the plain rename.
+    # A plain rename reports a folder that is moved into itself.
     if number in _UNKNOWN:
         return False
     raise OSError(number, os.strerror(number), new)

@@ -1,4 +1,4 @@
-"""Walks of folders that end: after so many entries or seconds, and what was not seen is said. Links are not followed."""
+"""Walk folders with a limit on entries and time, and report what was not visited. Links are not followed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Value = TypeVar("Value")
 
 
 class WalkLimit:
-    """What one walk, or several together, may take.
+    """Shared limit of one or several walks.
 
     Attributes:
-        unseen: the first file or folder that was not looked at; empty when everything was.
+        unseen: the first file or folder that was not visited; empty if everything was.
     """
 
     def __init__(self, *, entries: float = math.inf, seconds: float = math.inf) -> None:
@@ -24,7 +24,7 @@ class WalkLimit:
         self._left, self._until, self._count = entries, monotonic() + seconds, 0
 
     def allows(self, path: str) -> bool:
-        """Count one entry in ``path``; false when there is no room for it."""
+        """Count one entry of ``path``; False when the limit is reached."""
         self._count += 1
         if self._count > self._left or (self._count % 64 == 1 and monotonic() > self._until):
             self.unseen = self.unseen or path
@@ -32,7 +32,7 @@ class WalkLimit:
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
-    """Whether an entry is a folder and no link; false when nobody can tell."""
+    """Whether an entry is a folder and not a link; False if that cannot be determined."""
     try:
         return entry.is_dir(follow_symlinks=False)
     except OSError:
@@ -42,10 +42,10 @@ def is_folder(entry: os.DirEntry[str]) -> bool:
 def walk(
     top: str, value: Value, limit: WalkLimit, *, strict: bool = False
 ) -> Iterator[tuple[str, Value, list[os.DirEntry[str]], Callable[[tuple[str, Value]], None]]]:
-    """A folder with its value, its entries, and what has a folder below, with a value, looked into later; then those, nearest first.
+    """Walk folders breadth-first.
 
-    Ends where the limit is reached, with what was seen so far. A folder that cannot be read has no entries; with ``strict`` it raises
-    ``OSError``.
+    Yields each folder with its value, its entries, and a function that queues a subfolder with a value. Stops when the
+    limit is reached. An unreadable folder has no entries; with ``strict`` it raises ``OSError``.
     """
     waiting = deque([(top, value)])
     while waiting and not limit.unseen:

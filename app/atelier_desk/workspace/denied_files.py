@@ -1,7 +1,7 @@
-"""Which files and folders that rules deny are there now, so that a command can be kept from them.
+"""Find the existing files and folders that rules deny, so that they can be hidden from a command.
 
-Landlock cannot take a file out of a folder it opens, so a command is shown an empty file in the place of each; for that they must be known
-by name. Looking for them is bounded in entries and time; what was not looked at counts as unknown, never as free.
+Landlock cannot exclude a file from an allowed folder, so a command sees an empty file in place of each; for that their
+names must be known. The search is limited in entries and time; unsearched folders count as unknown, never as permitted.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 ENTRIES = 400_000
 SECONDS = 2.0
-"""What one search takes at most: a workspace of 100 000 files takes half a second."""
+"""Time limit in seconds of one search: a workspace of 100 000 files takes 0.5 s."""
 FOUND = 2_000
-"""Denied files and folders that are kept apart one by one."""
+"""Maximum denied files and folders that are hidden individually."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeniedPath:
-    """A denied file or folder with all in it: as it is spelled, links followed, and by which rule."""
+    """A denied file, or folder with all its content: as spelled, with links resolved, and by which rule."""
 
     path: str
     real: str
@@ -36,12 +36,12 @@ class DeniedPath:
 
 @dataclass(frozen=True, slots=True)
 class Denied:
-    """What is there that rules deny.
+    """The existing denied paths.
 
     Attributes:
-        unseen: a folder that was not looked at; empty when everything was.
-        pinned: the folders above a denied path that must keep their names: the rule is about that place.
-        repositories: git's own folders among what was looked at, and those that lead to it from above.
+        unseen: a folder that was not searched; empty if everything was.
+        pinned: folders above a denied path, which must not be renamed: the rule refers to that place.
+        repositories: git folders in the searched area, and those referenced from above.
     """
 
     found: tuple[DeniedPath, ...] = ()
@@ -59,7 +59,7 @@ class Denied:
 
 
 def real(path: str | os.PathLike[str]) -> str:
-    """A path with every link followed and ``/`` between its parts, as rules have it."""
+    """Return a path with all links resolved and ``/`` separators, as in rules."""
     return slashed(os.path.realpath(path))
 
 
@@ -68,12 +68,12 @@ def slashed(path: str) -> str:
 
 
 def home_folder() -> str:
-    """The person's home folder as rules have it."""
+    """Return the user's home folder as in rules."""
     return slashed(os.path.expanduser("~"))  # noqa: PTH111
 
 
 def find(bans: Sequence[DeniedPattern], roots: Sequence[str], home: str) -> Denied:
-    """What of the denied paths is there: below the granted folders, and for rules about other places there. Blocks."""
+    """Return the denied paths below the granted folders, and in other places that rules name. Blocks."""
     home = real(home)
     search = _Search(tuple(dict.fromkeys(real(root) for root in roots)), home)
     for root in search.roots:
@@ -95,9 +95,9 @@ class _Search:
     too_many: str = ""
     limit: WalkLimit = field(default_factory=lambda: WalkLimit(entries=ENTRIES, seconds=SECONDS))
     _numbers: dict[int, tuple[int, str, DeniedPattern]] = field(default_factory=dict)
-    """Of denied files, those in denied folders too: the device, the path and the rule, by the number of the file."""
+    """Denied files by inode, including those in denied folders: device, path and rule."""
     _others: list[tuple[int, str]] = field(default_factory=list)
-    """The numbers and paths of what is not denied by its name."""
+    """Inodes and paths of files that are not denied by name."""
 
     def denied(self) -> Denied:
         pinned: dict[str, None] = {}
@@ -112,7 +112,7 @@ class _Search:
         return Denied(tuple(self.found.values()), self.limit.unseen or self.too_many, tuple(sorted(pinned)), tuple(self.repositories))
 
     def elsewhere(self, ban: DeniedPattern, start: str) -> None:
-        """A rule about a place that is no granted folder: from the last name of it that has no pattern."""
+        """Search a place outside the granted folders, from its last part without a pattern."""
         base = slashed(os.path.join(start, ban.base)) if ban.base else start  # noqa: PTH118
         walked = real(base) == base and any(within(root, base) for root in self.roots)
         if walked or not os.path.lexists(base):
@@ -123,7 +123,7 @@ class _Search:
             self.through(base, [(ban, start)])
 
     def through(self, top: str, bans: Sequence[tuple[DeniedPattern, str]], *, repositories: bool = False) -> None:
-        """Look at all below a folder that one of the bans may cover."""
+        """Search everything below a folder that one of the bans may cover."""
         for folder, _value, entries, enter in walk(top, None, self.limit):
             names = {entry.name for entry in entries}
             for entry in entries:
@@ -132,7 +132,7 @@ class _Search:
                 if covering is not None and not self._needed(entry.path):
                     self._add_all(slashed(entry.path), bans, deep=deep or entry.is_symlink())
                 elif deep and not (repositories and entry.name == "objects" and {"HEAD", "refs"} <= names):
-                    # What git stores says nothing of names.
+                    # Names in git's storage are meaningless.
                     enter((slashed(entry.path), None))
                 elif not deep:
                     self._others.append((entry.inode(), slashed(entry.path)))
@@ -145,14 +145,14 @@ class _Search:
 
     @staticmethod
     def _takes(ban: DeniedPattern, start: str, path: str, *, whole: bool) -> bool:
-        """Whether a ban covers a path, or everything in it when it is a folder."""
+        """Whether a ban covers a path, or everything in it if it is a folder."""
         if ban.start != "top" and not within(start, path):
             return False
         below = path.lstrip("/") if ban.start == "top" else path[len(start.rstrip("/")) + 1 :]
         return ban.covers_all(below) if whole else ban.matches(below)
 
     def _needed(self, path: str) -> bool:
-        """Whether commands cannot do without a folder: what they work in, and where their own files are."""
+        """Whether commands need a folder: their workspace, or where their own files are."""
         whole = real(path)
         own = real(tempfile.gettempdir())
         return any(within(whole, root) for root in self.roots) or within(whole, own) or (
@@ -180,7 +180,7 @@ class _Search:
             self._numbers[said.st_ino] = (said.st_dev, path, ban)
 
     def _number_all(self, found: DeniedPath, device: int) -> None:
-        """Note the files of a denied folder, which may have other names outside of it."""
+        """Record the files of a denied folder, which may have hard links outside it."""
         for _folder, _value, entries, enter in walk(found.path, None, self.limit):
             for entry in entries:
                 if is_folder(entry):
@@ -189,7 +189,7 @@ class _Search:
                     self._numbers.setdefault(entry.inode(), (device, slashed(entry.path), found.ban))
 
     def same_files(self) -> None:
-        """Other names of a denied file in the granted folders: hard links. They are found by the path that is denied."""
+        """Add hard links of denied files in the granted folders; they are found by the denied path."""
         folders = dict.fromkeys(each.real for each in self.found.values())
         for number, path in self._others:
             known = self._numbers.get(number)
@@ -209,11 +209,11 @@ class _Search:
 
 
 def above(folder: str) -> str:
-    """The repository that a folder lies in, looked for from it upwards; empty when there is none."""
+    """Return the repository that contains a folder; empty if there is none."""
     found = (led_to(f"{top}/.git") for top in work_trees(os.path.realpath(folder)))
     return slashed(next(filter(None, found), ""))
 
 
 def work_tree(folder: str | os.PathLike[str]) -> str:
-    """The top of the work tree that a folder lies in; empty for none."""
+    """Return the top of the work tree that contains a folder; empty if there is none."""
     return slashed(next(work_trees(os.path.realpath(folder)), ""))

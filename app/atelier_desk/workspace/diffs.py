@@ -1,4 +1,4 @@
-"""What changed between two contents of a file, as people and models read it."""
+"""Differences between two versions of a file, for people and models."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from atelier_desk.support.text import visible
 from atelier_desk.workspace.text import decode, pieces
 
 _MOST_LINES = 20_000
-"""Lines of a file that are compared line by line: difflib takes a second for more."""
+"""Maximum lines compared line by line: difflib takes a second for more."""
 _CONTEXT = 3
 _LONG, _AROUND = 2_000, 200
-"""Characters of a line that is shown whole, and of what is shown on either side of a change in a longer one."""
+"""Maximum characters of a line shown in full, and the context around a change in a longer one."""
 _BREAKS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _BLANKS = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 DIFF = 60_000
-"""Characters of a diff that are kept with a call."""
+"""Maximum characters of a diff stored with a call."""
 
 
 def digest(data: bytes) -> str:
-    """The SHA-256 of a content, in hexadecimal digits."""
+    """Return the SHA-256 of a content, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def unified(before: str, after: str, path: str) -> tuple[str, int, int]:
-    """A unified diff with three lines of context, and how many lines were added and removed.
+    """Return a unified diff with three lines of context, and the numbers of added and removed lines.
 
-    Lines are counted as ``Text.lines`` counts them. What changed without being seen is written out: ``⟨CR⟩`` and ``⟨CRLF⟩`` at line ends
-    where these are not all the same, ``⟨U+2028⟩`` and its like, a missing newline at the end. Of a very long line what is around its
-    change is shown.
+    Lines are counted as in ``Text.lines``. Invisible changes are spelled out: ``⟨CR⟩`` and ``⟨CRLF⟩`` for mixed line
+    ends, ``⟨U+2028⟩`` and similar, a missing final newline. Very long lines are cut to the surroundings of their
+    change.
     """
     old, new = pieces(before), pieces(after)
     same = _common(old, new)
@@ -62,7 +62,7 @@ def unified(before: str, after: str, path: str) -> tuple[str, int, int]:
 
 
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
-    """How many lines are the same at the beginning and at the end."""
+    """Return the numbers of equal lines at the beginning and at the end."""
     most = min(len(old), len(new))
     start = next((place for place in range(most) if old[place] != new[place]), most)
     end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
@@ -70,7 +70,7 @@ def _common(old: list[str], new: list[str]) -> tuple[int, int]:
 
 
 def _range(start: int, length: int) -> str:
-    """Lines of a hunk as unified diffs write them: counted from 1, and from the line before of none."""
+    """Return the range of a hunk as in unified diffs: counted from 1; for an empty range, the line before."""
     return str(start + 1) if length == 1 else f"{start + 1 if length else start},{length}"
 
 
@@ -79,7 +79,7 @@ def _end(line: str) -> str:
 
 
 class _Shown:
-    """Lines of a diff as they are written down. ``ends``: which line end each has is shown, too."""
+    """Formats lines of a diff. ``ends``: also show the line end of each."""
 
     def __init__(self, ends: bool) -> None:
         self._ends = ends
@@ -88,7 +88,7 @@ class _Shown:
         return self._line(" ", line, _broken(_cut(line.rstrip("\r\n"), 0, 0)))
 
     def changed(self, old: list[str], new: list[str]) -> list[str]:
-        """Removed lines, then added ones; each is shown around what differs from the one in its place."""
+        """Return removed lines, then added ones, each cut around its difference from its counterpart."""
         hidden = _written if _hidden("".join(old)) != _hidden("".join(new)) else _broken
         pairs = list(zip(old, new, strict=False))
         parts = [_difference(mine.rstrip("\r\n"), theirs.rstrip("\r\n")) for mine, theirs in pairs]
@@ -110,17 +110,17 @@ def _hidden(text: str) -> list[str]:
 
 
 def _written(text: str) -> str:
-    """The text with every character that is not seen, or looks like a blank, written out."""
+    """Return the text with invisible and space-like characters spelled out."""
     return _BLANKS.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", visible(text))
 
 
 def _broken(text: str) -> str:
-    """The text with what a viewer would take for a line end written out."""
+    """Return the text with characters spelled out that a viewer would take for line ends."""
     return _BREAKS.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
 
 
 def _difference(old: str, new: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The part in which two lines differ, in each of them."""
+    """Return the differing range of two lines, in each of them."""
     most = min(len(old), len(new))
     start = next((place for place in range(most) if old[place] != new[place]), most)
     end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
@@ -128,7 +128,7 @@ def _difference(old: str, new: str) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _cut(line: str, start: int, end: int) -> str:
-    """A very long line as what is around a part of it."""
+    """Cut a very long line to the surroundings of a range."""
     if len(line) <= _LONG:
         return line
     first, last = max(0, start - _AROUND), min(len(line), end + _AROUND)
@@ -136,7 +136,7 @@ def _cut(line: str, start: int, end: int) -> str:
 
 
 def file_change(path: str, before: bytes | None, after: bytes | None, *, moved_to: str = "") -> FileChange:
-    """The change as a part of a result; None stands for no file."""
+    """Return the change as a part of a result; None stands for no file."""
     action = "moved" if moved_to else "created" if before is None else "deleted" if after is None else "changed"
     old, new = decode(before or b""), decode(after or b"")
     diff, added, removed = "", 0, 0

@@ -1,7 +1,7 @@
-"""Changes of a text: exact passages, lines with a check of what they are now, text at the end. Pure; nothing is taken by likeness.
+r"""Edit a text: replace exact passages, replace lines after checking them, append. Pure; nothing is matched fuzzily.
 
-Line ends are no content: a passage written with ``\\n`` is found in a file with ``\\r\\n``, and what takes its place gets the file's ends.
-In a file with several kinds of them each line that stays keeps its own.
+Line ends are not content: a passage written with ``\\n`` matches in a file with ``\\r\\n``, and its replacement gets
+the file's line ends. In a file with mixed line ends, unchanged lines keep their own.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from atelier_desk.workspace.text import Text, pieces
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 _NEAR_LINES = 20_000
-"""Lines among which what is nearly there is looked for."""
+"""Maximum lines searched for a near match."""
 _SHOWN = 12
-"""Lines of the file that a failed edit shows."""
+"""Maximum lines of the file shown by a failed edit."""
 _WIDE = 200
 _MATCHED = 5_000
-"""Changed lines among which those that stay are looked for; in more than these each gets the end of the line in its place."""
+"""Maximum changed lines in which unchanged ones are detected; beyond it each line gets the line end at its position."""
 
 
 def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str = "", number: str = "") -> Text:
-    """The text with a passage replaced, which occurs once (or, with ``every``, at least once).
+    """Replace a passage that occurs exactly once (with ``every``: at least once).
 
     Raises:
-        ToolError: ``not_found`` with the nearest lines, ``not_unique`` with the lines of each, ``no_change``.
+        ToolError: ``not_found`` with the nearest lines, ``not_unique`` with the lines of each match, ``no_change``.
     """
     if not old:
         raise ToolError(f"{number}old_string is empty. To add text, repeat a line that is there, or use append.", code="invalid_arguments")
@@ -47,11 +47,11 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
 
 
 def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: str = "") -> Text:
-    """The text with the lines ``start`` to ``end`` (from 1, both counted) replaced, which must be ``expected`` now; an empty ``new``
-    takes them away.
+    """Replace the lines ``start`` to ``end`` (from 1, inclusive), which must equal ``expected``; an empty ``new`` deletes
+    them.
 
     Raises:
-        ToolError: ``bad_range``, or ``changed`` with the lines as they are.
+        ToolError: ``bad_range``, or ``changed`` with the present lines.
     """
     lines = file.lines
     if not 1 <= start <= end <= len(lines):
@@ -75,7 +75,7 @@ def with_lines(file: Text, start: int, end: int, expected: str, new: str, path: 
 
 
 def appended(file: Text, text: str) -> Text:
-    """The text with lines at the end; the file ends in a newline as it did."""
+    """Append lines; whether the file ends in a newline stays as it was."""
     ended = not file.text or file.text.endswith(("\n", "\r"))
     joined = file.text + ("" if ended else file.newline) + file.with_ends(text)
     if ended and file.text and not joined.endswith(("\n", "\r")):
@@ -84,7 +84,7 @@ def appended(file: Text, text: str) -> Text:
 
 
 def rewritten(file: Text, content: str) -> Text:
-    """The file with another content, in its encoding and with its line ends; a newline at its end is kept."""
+    """Replace the whole content, keeping encoding, line ends and a final newline."""
     text = fitted(file, file.text, content) if file.text else content
     if file.text.endswith(("\n", "\r")) and text and not text.endswith(("\n", "\r")):
         text += file.newline
@@ -92,7 +92,7 @@ def rewritten(file: Text, content: str) -> Text:
 
 
 def fitted(file: Text, old: str, new: str) -> str:
-    """``new`` with the file's line ends where it takes the place of the passage ``old``: a line that stays keeps its own end."""
+    """Return ``new`` with the line ends for replacing ``old``: unchanged lines keep their own."""
     if len(set(_ENDS.findall(file.text))) < 2:
         return file.with_ends(new)
     before, after = _split(old), _split(new)
@@ -110,7 +110,7 @@ def fitted(file: Text, old: str, new: str) -> str:
 
 
 def _same(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
-    """Runs of lines that are in both: where in the old, where in the new, how many."""
+    """Return the runs of equal lines: position in old, position in new, length."""
     most = min(len(old), len(new))
     first = next((place for place in range(most) if old[place] != new[place]), most)
     most -= first
@@ -124,12 +124,12 @@ def _same(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
 
 
 def _split(text: str) -> list[tuple[str, str]]:
-    """The lines of a text, each with its end."""
+    """Return the lines of a text, each with its line end."""
     return [(piece.rstrip("\r\n"), piece[len(piece.rstrip("\r\n")) :]) for piece in pieces(text)]
 
 
 def nearest(file: Text, old: str) -> str:
-    """What of a passage is nearly there, with line numbers, in a sentence for the model."""
+    """Describe the nearest match of a passage, with line numbers, for the model."""
     wanted = Text(old).lines
     lines = file.lines[:_NEAR_LINES]
     if not lines:
@@ -167,13 +167,13 @@ _ALIKE = str.maketrans(
 
 
 def _folded(line: str) -> str:
-    """A line without what nobody sees: how accents are composed, which blank, quote or dash it is, characters without width."""
+    """Normalise a line: composed accents, kinds of spaces, quotes and dashes, zero-width characters."""
     plain = unicodedata.normalize("NFKC", line).translate(_ALIKE)
     return " ".join("".join(each for each in plain if unicodedata.category(each) not in {"Cf", "Cc"} or each == "\t").split())
 
 
 def _unseen(wanted: list[str], there: list[str]) -> str:
-    """Which characters differ in lines that look alike, by name."""
+    """Name the characters that differ in lines that look alike."""
     if not all(part in line for part, line in zip(map(_folded, wanted), map(_folded, there), strict=False)):
         return ""
     mine, theirs = "".join(wanted), "".join(there)
@@ -191,7 +191,7 @@ def _named(characters: set[str]) -> str:
 
 
 def numbered(lines: Sequence[str], start: int) -> str:
-    """Lines with their numbers, long ones cut."""
+    """Return lines with their numbers; long ones are cut."""
     return "\n".join(f"{number:>6}\t{line if len(line) <= _WIDE else line[:_WIDE] + '…'}" for number, line in enumerate(lines, start))
 
 

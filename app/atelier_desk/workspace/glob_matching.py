@@ -1,4 +1,4 @@
-"""The files that a pattern of a command line stands for, found without looking through a whole disk."""
+"""Expand the patterns of a command line with a limit on the folders searched."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ import re
 from collections.abc import Callable
 
 MOST_LOOKED_AT = 10_000
-"""Entries of folders that are looked at for one command line: some 50 ms. ``/*/*/*/*/x`` would look at every file of the machine."""
+"""Maximum folder entries visited per command line, about 50 ms.
+
+``/*/*/*/*/x`` would visit every file of the machine.
+"""
 
 
 class TooManyError(Exception):
-    """Nobody can say in reasonable time what the patterns stand for."""
+    """Expanding the patterns would exceed a limit."""
 
 
 class Patterns:
-    """Fills in patterns with ``*`` and ``?`` as bash does, without its options. What is looked at is counted over all of them."""
+    """Expands ``*`` and ``?`` like bash without options. The limit on visited entries is shared by all patterns."""
 
     def __init__(self, start: str, most: int) -> None:
-        """``start``: the folder that relative patterns begin in; ``most``: names that one pattern may stand for."""
+        """``start``: folder for relative patterns; ``most``: maximum number of matches per pattern."""
         self._start = start or os.curdir
         self._most = most
         self._left = MOST_LOOKED_AT
 
     def names(self, pattern: str) -> list[str]:
-        """The files and folders that are there, spelled as the pattern is; blocks.
+        """Return the matching files and folders, spelled like the pattern; blocks.
 
         Raises:
-            TooManyError: they are more than the most, or more must be looked at than is.
+            TooManyError: too many matches, or too many entries to visit.
         """
         *folders, last = [part for part in pattern.split("/") if part]
         found = ["/" if pattern.startswith("/") else ""]

@@ -1,4 +1,4 @@
-"""Patterns of file names, as shells and ripgrep know them: ``*``, ``?``, ``[a-z]``, ``{a,b}`` and ``**`` over folders."""
+"""File name patterns as in shells and ripgrep: ``*``, ``?``, ``[a-z]``, ``{a,b}`` and ``**`` across folders."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from functools import lru_cache
 from atelier_desk.domain.errors import ToolError
 
 _MOST = 200
-"""Patterns that braces may become."""
+"""Maximum number of patterns after brace expansion."""
 _SET = r"\[[!^]?\]?[^\]]*\]"
-"""A set of letters, in which braces and commas are letters."""
+"""A character set, in which braces and commas are literal."""
 _SETS = re.compile(_SET)
 _INNERMOST = re.compile(rf"{_SET}|\{{((?>{_SET}|[^{{}}])*+)\}}")
-"""A set, or braces without braces in them; what fits once is not tried in another way."""
+"""A set, or innermost braces; possessive, so that it never backtracks."""
 _COMMA = re.compile(rf"({_SET})|,")
 
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
-    """The pattern for paths relative to where it starts. ``anywhere``: one without a slash fits a name in any folder.
+    """Compile a pattern for paths relative to its base.
+
+    ``anywhere``: without a slash it matches a name in any folder.
 
     Raises:
         ToolError: ``bad_pattern``.
@@ -38,7 +40,7 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
 
 
 def plain_start(pattern: str) -> tuple[str, str]:
-    """The folders at the beginning of a pattern that are written out, and the rest; both without ``.`` and doubled slashes."""
+    """Split a pattern into its leading literal folders and the rest, both without ``.`` and double slashes."""
     *written, name = pattern.split("/")
     folders = [part for place, part in enumerate(written) if part != "." and (part or not place)]
     count = next((place for place, part in enumerate(folders) if set(part) & set("*?[{")), len(folders))
@@ -62,14 +64,17 @@ def _braces(pattern: str) -> list[str]:
                 )
             done.append(each)
         else:
-            choices = _COMMA.sub(lambda part: part[1] or "\0", inner[1]).split("\0")  # no name has that character
+            choices = _COMMA.sub(lambda part: part[1] or "\0", inner[1]).split("\0")  # no file name contains this character
             rest += [each[: inner.start()] + choice + each[inner.end() :] for choice in choices]
     return done
 
 
 def _regex(pattern: str) -> str:
-    """What stands between two ``**`` is taken at the first place where it fits and never tried again, as in ``_segment``: each try of one
-    star would otherwise try all of those after it."""
+    """Return a regular expression.
+
+    Text between two ``**`` matches at its first position only, as in ``_segment``: retrying each star for each earlier
+    one would take exponential time.
+    """
     parts = pattern.split("/")
     *folders, name = parts
     out, piece, deep = "", "", False
@@ -84,8 +89,10 @@ def _regex(pattern: str) -> str:
 
 
 def _segment(part: str) -> str:
-    """One part of a path. What stands before the last star is taken as soon as it fits and never tried again, so that no name and pattern
-    take long."""
+    """Return the expression of one path part.
+
+    Text before the last star matches at its first position only, which bounds the time.
+    """
     pieces = [_piece(each) for each in re.split(r"\*+", part)]
     if len(pieces) == 1:
         return pieces[0]

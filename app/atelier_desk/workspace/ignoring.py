@@ -1,4 +1,7 @@
-"""The lines of a ``.gitignore`` as strangers write them: one that names nothing is no reason to read none, and none takes for ever."""
+"""Lines of untrusted ``.gitignore`` files.
+
+Invalid lines do not invalidate the file, and matching is bounded in time.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,19 @@ from pathspec.patterns.gitignore.base import GitIgnorePatternError
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 LINE = 1_000
-"""Characters of the longest line that is followed."""
+"""Maximum characters of a line; longer ones are ignored."""
 DEEP = 4
-"""Most ``**`` in one line: what they may stand for multiplies, and a comparison cannot be stopped."""
+"""Maximum number of ``**`` per line: their combinations multiply, and a match cannot be interrupted."""
 _STAR = "[^/]*"
-"""What ``*`` becomes in a regular expression."""
+"""Expression for ``*`` in a regular expression."""
 
 
 class _Line(GitIgnoreSpecPattern):
-    """A line whose stars are each tried once: in ``a*b*c`` the first ``b`` is as good as any other one, and trying all of them takes a time
-    that grows with the power of their number."""
+    """A line whose stars match without backtracking.
+
+    In ``a*b*c`` the first ``b`` is as good as any other; trying all of them takes exponential time in the number of
+    stars.
+    """
 
     @classmethod
     def pattern_to_regex(cls, pattern: str) -> tuple[str | None, bool | None]:  # type: ignore[override]
@@ -28,14 +34,14 @@ class _Line(GitIgnoreSpecPattern):
 
 
 def rules_in(lines: Iterable[str]) -> GitIgnoreSpec:
-    """The rules in the lines of an ignore file. Lines that name nothing, as git says, and those that no project needs are not followed."""
+    """Return the rules of an ignore file. Lines invalid for git, and excessive ones, are skipped."""
     found = []
     for line in lines:
         if len(line) > LINE or line.count("**") > DEEP:
             continue
         try:
             found.append(_Line(line))
-        except (GitIgnorePatternError, re.error):  # also what is no regular expression, such as ``[z-a]``
+        except (GitIgnorePatternError, re.error):  # including invalid expressions such as ``[z-a]``
             continue
     return GitIgnoreSpec(found)
 
@@ -44,6 +50,6 @@ def _once(regex: str) -> str:
     first, *parts = regex.split(_STAR)
     said = [first]
     for number, part in enumerate(parts, 1):
-        between = number < len(parts) and "/" not in part  # another star follows it in the same name
+        between = number < len(parts) and "/" not in part  # another star follows in the same name
         said.append(f"(?>{_STAR}?{part})" if between else f"{_STAR}{part}")
     return "".join(said)

@@ -1,8 +1,8 @@
-"""Instructions that a folder brings along: ``AGENTS.md`` at its top and further down, ``CLAUDE.md`` where there is none.
+"""Instruction files of a folder: ``AGENTS.md`` at its top and below, or ``CLAUDE.md`` where that is missing.
 
-The forms are those of agents.md (the file nearest to what is worked on wins) and of Claude Code (``@path`` in a ``CLAUDE.md`` stands for
-that file). Whoever asks makes sure that the folder is trusted. Nothing outside of it is read, nothing that a rule denies, and nothing in
-a secret place; each of these is named instead.
+Formats: agents.md (the file nearest to the work takes precedence) and Claude Code (``@path`` in a ``CLAUDE.md``
+includes that file). The caller makes sure that the folder is trusted. Files outside it, files that a rule denies, and
+secrets are not read but named.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from atelier_desk.workspace.text import decode
 from atelier_desk.workspace.walk import Walk
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
-"""The first one that a folder has is read."""
+"""The first existing one of a folder is read."""
 FILE = 16_000
-"""Characters of one file with all it imports."""
+"""Maximum characters of one file including its imports."""
 TOTAL = 40_000
-"""Characters of all files of a folder."""
+"""Maximum characters of all files of a folder."""
 FILES = 20
 DEPTH = 6
-"""Folders below the granted one in which files are looked for."""
+"""Depth below the granted folder to which files are searched."""
 IMPORTS = 5
-"""How deep imports import; the number of Claude Code's documentation."""
+"""Maximum nesting of imports, as in Claude Code's documentation."""
 IMPORTED = 100
-"""Imports of one file, those of its imports among them, that are looked for."""
+"""Maximum imports of one file, including nested ones."""
 SECONDS = 1.0
 _BYTES = 256 * 1024
 _IMPORT = re.compile(r"(?<![\w`@])@((?:~?/|\.{0,2}/)?(?:[\w.\-]|\\ )+(?:/(?:[\w.\-]|\\ )+)*)")
-"""A path ends at the first space, as in Claude Code; one in a name is written with a backslash."""
+"""A path ends at the first space, as in Claude Code; spaces in names are escaped with a backslash."""
 _CODE = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]*`)", re.DOTALL)
 
 
 def instructions(root: ConfinedRoot, denials: Denials | None = None) -> list[FolderInstructions]:
-    """The files of a granted folder, its own first, then those further down in the order of their paths; blocks.
+    """Return the files of a granted folder, its own first, then those below in order of their paths; blocks.
 
-    ``denials``: what rules deny; of what they deny to read, an import or a file of instructions itself, the name alone is told.
+    ``denials``: files that rules deny are only named.
     """
     reader = _Reader(root, denials or Denials())
     found: list[FolderInstructions] = []
@@ -67,9 +67,9 @@ def instructions(root: ConfinedRoot, denials: Denials | None = None) -> list[Fol
 
 
 def paths(root: ConfinedRoot) -> list[str]:
-    """The files that are read, without reading them: one a folder, what ``.gitignore`` leaves out not among them."""
+    """Return the paths of the files without reading them: one per folder, without ignored ones."""
     names: dict[str, set[str]] = {}
-    # Packages bring such files, which nobody was asked about.
+    # Installed packages contain such files, which nobody reviewed.
     for entry in Walk(root, seconds=SECONDS, enters=lambda name: name not in DEPENDENCIES).files(depth=DEPTH):
         folder, _slash, name = entry.path.rpartition("/")
         if name in NAMES:
@@ -78,17 +78,17 @@ def paths(root: ConfinedRoot) -> list[str]:
 
 
 class _Reader:
-    """Reads files of one folder, but for those that must not be told of."""
+    """Reads files of one folder, except secret and denied ones."""
 
     def __init__(self, root: ConfinedRoot, denials: Denials) -> None:
         self._root, self._denials = root, denials
         top, home = real(root.folder), home_folder()
         places = (real(f"{home}/{name}") for name in SECRETS)
-        # A person who granted such a place itself wants it read.
+        # If a person granted such a place itself, it may be read.
         self._secret = [place for place in places if within(top, place) and place != top]
 
     def refusal(self, path: str) -> str:
-        """Why a file is not read, as an agent is told; empty for one that may be."""
+        """Return why a file is not read, in words for an agent; empty if it may be."""
         whole = f"{self._root.folder}/{path}"
         led = real(whole)
         if not os.path.lexists(whole):
@@ -100,7 +100,7 @@ class _Reader:
         return "left out: keys and passwords are kept there" if any(within(place, led) for place in self._secret) else ""
 
     def text(self, path: str) -> str | None:
-        """Its content; None for what is no text that can be read."""
+        """Return its content; None if it is not readable text."""
         try:
             text = decode(self._root.read(path, _BYTES))
         except ToolError:
@@ -110,16 +110,20 @@ class _Reader:
 
 @dataclass
 class _Room:
-    """What may still be imported. All of a file's imports share it: files that import each other many times would otherwise be read
-    millions of times."""
+    """Remaining imports, shared by all imports of a file.
+
+    Files that import each other repeatedly would otherwise be read millions of times.
+    """
 
     characters: int
     files: int = IMPORTED
 
 
 def _with_imports(reader: _Reader, path: str, text: str, above: tuple[str, ...], room: _Room) -> str:
-    """The text with every ``@path`` outside of code replaced by that file; one that is not there, or outside, stays as it is written, and
-    why one must not be read is said behind it."""
+    """Replace every ``@path`` outside code by that file.
+
+    Missing files and files outside stay as written; a refusal is noted after the path.
+    """
     if len(above) > IMPORTS:
         return text
 
@@ -139,6 +143,6 @@ def _with_imports(reader: _Reader, path: str, text: str, above: tuple[str, ...],
         room.characters -= len(inside)
         return f"{match[0]}\n\n{_with_imports(reader, wanted, inside, (*above, wanted), room).strip()}\n"
 
-    # Every second part is code, in which an @ is an @.
+    # Every second part is code, where @ is literal.
     parts = _CODE.split(text)
     return "".join(part if number % 2 else _IMPORT.sub(imported, part) for number, part in enumerate(parts))

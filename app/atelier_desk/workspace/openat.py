@@ -1,8 +1,8 @@
-"""Opening a folder beneath another, and nothing else: no ``..``, link or race leads out of it.
+"""Open folders beneath another one so that no ``..``, link or race can leave it.
 
-Linux resolves the whole path in one call, ``openat2`` (since 5.6), which refuses what leaves the folder. Elsewhere, and where a sandbox
-forbids the call, the path is walked part by part: every folder is opened without following links, a link's text takes its place in the
-path, and ``..`` goes back to the folder that was opened before, so it cannot pass the first one.
+Linux resolves the whole path in one call, ``openat2`` (since 5.6), which refuses to leave the folder. Elsewhere, and
+where a sandbox forbids the call, the path is walked part by part: folders are opened without following links, a link's
+target is substituted into the path, and ``..`` returns to the folder opened before, so it cannot pass the first one.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import sys
 from functools import lru_cache
 
 LINKS = 40
-"""Links followed for one path, as Linux does."""
+"""Maximum links followed for one path, as in Linux."""
 _RETRIES = 64
-"""Linux gives EAGAIN when something was moved meanwhile and it cannot tell whether the path still lies beneath."""
+"""Retries: Linux returns EAGAIN when a concurrent move makes it uncertain whether the path is still beneath."""
 _OPENAT2 = 437
-"""Its number on every architecture but Alpha."""
+"""Its system call number on every architecture except Alpha."""
 _RESOLVE_NO_MAGICLINKS = 0x02
 _RESOLVE_BENEATH = 0x08
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -31,19 +31,20 @@ class _OpenHow(ctypes.Structure):
 
 
 def supported() -> bool:
-    """Whether this system can open files relative to a folder at all; Windows cannot."""
+    """Whether this system can open files relative to a folder; Windows cannot."""
     return os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
 def open_folder(root: int, path: str, *, walk: bool = False) -> int:
-    """A descriptor of the folder ``path`` (parts joined by ``/``, empty: the root itself), whose caller closes it.
+    """Return a descriptor of the folder ``path`` (parts joined by ``/``, empty: the root), which the caller closes.
 
     Args:
-        root: descriptor of the folder that is not left.
-        walk: part by part, also where the system has a call for it.
+        root: descriptor of the folder that must not be left.
+        walk: go part by part even where the system has a call for it.
 
     Raises:
-        OSError: EXDEV when it leads out of ``root`` or through an absolute link, ELOOP for links in a circle, else as ``os.open``.
+        OSError: EXDEV when it leads out of ``root`` or through an absolute link, ELOOP for circular links, else as
+            ``os.open``.
     """
     if walk or not _has_openat2():
         return _walked(root, path)
@@ -110,7 +111,7 @@ def _walked(root: int, path: str) -> int:
                     raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), path)
                 rest.extend(target.split("/")[::-1])
                 continue
-            # What became a link since it was looked at is refused.
+            # A part that became a link meanwhile is refused.
             held.append(os.open(part, _FOLDER | NO_FOLLOW, dir_fd=held[-1]))
         return held.pop()
     finally:

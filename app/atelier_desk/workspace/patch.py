@@ -29,7 +29,7 @@ _ADD, _DELETE, _UPDATE, _MOVE, _LAST = "*** Add File: ", "*** Delete File: ", "*
 
 @dataclass(slots=True)
 class Hunk:
-    """Lines that take the place of others. ``anchors``: lines of which each stands before the next, and all before the hunk."""
+    """Replaced lines. ``anchors``: lines that occur in this order before the hunk."""
 
     anchors: list[str] = field(default_factory=list)
     old: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Hunk:
 
 @dataclass(slots=True)
 class FilePatch:
-    """What happens to one file. ``lines``: those of a new one."""
+    """Changes of one file. ``lines``: content of a new one."""
 
     action: Literal["add", "delete", "update"]
     path: str
@@ -49,10 +49,10 @@ class FilePatch:
 
 
 def parse(text: str) -> list[FilePatch]:
-    """The files of a patch, in its order.
+    """Parse a patch into its files, in order.
 
     Raises:
-        ToolError: ``bad_patch``, with the line that is wrong.
+        ToolError: ``bad_patch``, with the wrong line.
     """
     lines = text.strip("\r\n").replace("\r\n", "\n").split("\n")
     if lines[0].strip() != BEGIN or lines[-1].strip() != END:
@@ -88,7 +88,7 @@ def parse(text: str) -> list[FilePatch]:
 
 
 def applied(file: Text, patch: FilePatch) -> Text:
-    """The text with all hunks put onto it, one after the other from top to bottom.
+    """Apply all hunks of a file from top to bottom.
 
     Raises:
         ToolError: ``no_match`` or ``not_unique``.

@@ -1,4 +1,4 @@
-"""Which file of the workspace a path names: a granted folder and a path below it, found from the text alone."""
+"""Resolve a path to a granted folder and a relative path, from its text only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.text import name_on_disk, readable_name
 
 PATH = 4_096
-"""Most characters of a path; Linux takes no longer one."""
+"""Maximum characters of a path, as in Linux."""
 NAME_BYTES = 255
 
 
@@ -23,7 +23,7 @@ class WorkspacePath:
     Attributes:
         root: the granted folder, absolute.
         path: parts joined by ``/``, without ``.`` and ``..``; empty for the folder itself.
-        shown: as the model and people read it: relative to the first granted folder, else absolute.
+        shown: for display to models and people: relative to the first granted folder, else absolute.
     """
 
     root: Path
@@ -31,16 +31,16 @@ class WorkspacePath:
     shown: str
 
     def below(self, name: str) -> WorkspacePath:
-        """A file or folder in this one; ``name`` may have several parts."""
+        """Return a file or folder in this one; ``name`` may have several parts."""
         shown = readable_name(name) if self.shown == "." else f"{self.shown.rstrip('/')}/{readable_name(name)}"
         return WorkspacePath(self.root, f"{self.path}/{name}" if self.path else name, shown)
 
 
 def place(text: str, roots: Sequence[Path]) -> WorkspacePath:
-    """The place that a path names.
+    """Resolve a path.
 
-    Relative paths start at the first folder of ``roots``; absolute ones, and those from ``~``, must lie in one of them. ``..`` is taken
-    away as it is written, before any link is looked at: what is shown is what is opened.
+    Relative paths start at the first folder of ``roots``; absolute ones, and those from ``~``, must lie in one of them.
+    ``..`` is removed textually, before links are resolved: the displayed path is the one that is opened.
 
     Raises:
         ToolError: ``no_workspace``, ``bad_path`` or ``outside``, in words for the model.
@@ -71,7 +71,7 @@ def place(text: str, roots: Sequence[Path]) -> WorkspacePath:
 
 
 def first_outside(texts: Iterable[str], roots: Sequence[Path]) -> ToolError | None:
-    """The error of the first path that names no place in the granted folders; None when all do. Links are not looked at."""
+    """Return the error of the first path outside the granted folders; None if there is none. Links are not resolved."""
     try:
         for text in texts:
             place(text, roots)

@@ -1,7 +1,8 @@
-"""What git would find in a folder before it is asked anything there: the repository, and what of its settings is not known to be harmless.
+"""Inspect a folder's repository before git is run in it, and list settings that are not known to be harmless.
 
-A repository in a granted folder may come from a stranger, and so may whatever its files lead git to: settings, another repository's folder
-(a ``.git`` file, ``commondir``), objects of others (``alternates``), links. One above the granted folders is where the person put it.
+A repository in a granted folder is untrusted, and so is everything its files lead git to: settings, another
+repository's folder (a ``.git`` file, ``commondir``), borrowed objects (``alternates``), links. One above the granted
+folders was put there by the person.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from atelier_desk.workspace.processes import environment, git_files
 
 TIMEOUT_S = 3.0
 MOST_BYTES = 4 * 1024 * 1024
-"""Of all settings together; longer ones count as unreadable, as do those that take longer."""
+"""Maximum bytes of all settings together; longer ones count as unreadable, as do slow ones."""
 SHOWN, _DIGITS = 3, 32
 DEPTH = 5
-"""How far objects of others may lead on; git goes no further (gitrepository-layout(5))."""
+"""Maximum chain of borrowed object folders, as in git (gitrepository-layout(5))."""
 _LONGEST = 200
 _FILES = frozenset({"core.excludesfile", "core.attributesfile", "mailmap.file", "diff.orderfile"})
-"""Settings of the person's own that name files which reading commands open."""
+"""The person's own settings that name files opened by reading commands."""
 _LINKS = ("", "info", "objects", "objects/info", "objects/pack", "rebase-apply", "rebase-merge", "refs", "sequencer")
-"""Below a repository's folder, where links are looked for."""
+"""Places below a repository's folder that are checked for links."""
 RULE = "git_settings"
-"""Rules that say yes to the settings of one repository: ``git_settings(HASH PLACE)``."""
+"""Name of rules that approve the settings of one repository: ``git_settings(HASH PLACE)``."""
 _CHANGING = "w"
-"""Before the hash of settings that only matter to commands that do more than read."""
+"""Prefix of a hash of settings that only matter to commands that do more than read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,11 @@ class Repository:
     """What git finds in a folder.
 
     Attributes:
-        unknown: what is not known to be harmless, in git's own words with the file it stands in; empty for nothing.
-        rule: the text of the rule that says yes to exactly this; empty where nothing is unknown.
-        settings: the names of all settings, the person's own too.
-        reads: files and folders besides the granted ones that git must read: the person's settings, and the repository itself.
+        unknown: settings not known to be harmless, in git's syntax with their file; empty if there are none.
+        rule: the text of the rule that approves exactly these; empty if nothing is unknown.
+        settings: the names of all settings, including the person's own.
+        reads: files and folders besides the granted ones that git must read: the person's settings, and the repository
+            itself.
     """
 
     unknown: tuple[str, ...] = ()
@@ -58,16 +60,16 @@ class Repository:
 
     @property
     def about(self) -> str:
-        """The first of what is unknown."""
+        """The first unknown setting."""
         more = len(self.unknown) - SHOWN
         return ", ".join(self.unknown[:SHOWN]) + (f" +{more}" if more > 0 else "")
 
 
 def look(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = True) -> Repository:
-    """What ``program``, a git, finds in ``folder`` in the environment that its reading commands get.
+    """Return what the git ``program`` finds in ``folder``, in the environment of its reading commands.
 
-    Takes some 10 ms and never raises: what cannot be read is unknown. ``roots`` are the granted folders, the workspace first; without
-    ``reading`` git will do more than read, and programs with a fixed name are not switched off.
+    Takes about 10 ms and never raises: unreadable settings are unknown. ``roots`` are the granted folders, the
+    workspace first; without ``reading`` git will do more than read, and programs with a fixed name are not overridden.
     """
     if not folder.is_dir():
         return Repository()
@@ -80,12 +82,15 @@ def look(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = T
 
 
 def _unreadable(place: str) -> Repository:
-    """One whose settings cannot be read. No yes to it is remembered: the next time they may be anything."""
+    """Return a repository with unreadable settings. Approving it is not remembered: next time they may be anything."""
     return Repository((f"config ({_shown(place)})",), _rule(secrets.token_hex(_DIGITS // 2), place))
 
 
 def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting], kind: str) -> Repository:
-    """One whose settings ask: the hash is of all that is unknown, and of the place. ``kind``: see ``_CHANGING``."""
+    """Return a repository whose settings ask.
+
+    The hash covers all unknown ones and the place. ``kind``: see ``_CHANGING``.
+    """
     listed = sorted((each.name, each.value or "", each.value is None) for each in settings)
     digest = hashlib.sha256(repr((place, sorted(problems), listed)).encode()).hexdigest()[:_DIGITS]
     unknown = (*map(_shown, problems), *map(_listed, settings))
@@ -93,12 +98,12 @@ def _repository(place: str, problems: Sequence[str], settings: Sequence[Setting]
 
 
 def _listed(setting: Setting) -> str:
-    """A setting with the file it stands in."""
+    """Return a setting with its file."""
     return f"{_shown(setting.name)} ({_shown(setting.origin.removeprefix('file:'))})"
 
 
 def _answer(command: tuple[str, ...], folder: Path, environ: Mapping[str, str]) -> tuple[int, bytes] | None:
-    """The status and the output of a command; None when it cannot be run, takes too long or says too much."""
+    """Return status and output of a command; None if it fails to run, takes too long or prints too much."""
     try:
         process = subprocess.Popen(
             command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -119,7 +124,7 @@ def _answer(command: tuple[str, ...], folder: Path, environ: Mapping[str, str]) 
 
 
 def _settings(out: bytes) -> Iterator[Setting]:
-    """The answer of ``git.settings_command``: scope, origin, and name with value, each ended by a zero byte."""
+    """Parse the output of ``git.settings_command``: scope, origin, and name with value, each ended by a zero byte."""
     words = [os.fsdecode(word) for word in out.split(b"\0")]
     for scope, origin, said in zip(*(words[place::3] for place in range(3)), strict=False):
         name, newline, value = said.partition("\n")
@@ -128,33 +133,35 @@ def _settings(out: bytes) -> Iterator[Setting]:
 
 
 def _shown(text: str) -> str:
-    """As it can be shown and stored."""
+    """Return text that can be displayed and stored."""
     plain = os.fsencode(text).decode("utf-8", "replace").replace("\\", "/")
     return shorten("".join(each if each.isprintable() else "?" for each in plain), _LONGEST)
 
 
 def _rule(digest: str, place: str) -> str:
-    """The text of a rule, in which nothing may look like a way up."""
+    """Return the text of a rule, without anything that looks like ``..``."""
     return f"{RULE}({digest} {_shown(place).replace('..', '…')})"
 
 
 def subject_of(rule: str) -> str:
-    """The repository whose settings a rule's text says yes to, and whether for commands that do more than read: two rules with the same
-    subject are about settings of different times. Empty for another rule."""
+    """Return the repository whose settings a rule approves, and whether for commands that do more than read.
+
+    Two rules with the same subject are about settings at different times. Empty for another rule.
+    """
     name, _bracket, argument = rule.partition("(")
     digest, _space, place = argument.partition(" ")
     return f"{digest[:-_DIGITS]} {place}" if name == RULE else ""
 
 
 class _Look:
-    """One look at a repository: ``status`` and ``said`` are the answer of ``git.place_command``."""
+    """One inspection: ``status`` and ``said`` are the result of ``git.place_command``."""
 
     def __init__(self, folder: Path, roots: list[str], settings: list[Setting], status: int, said: bytes, *, reading: bool) -> None:
         self._roots = roots
         self._reading = reading
         self._settings = settings
         self._folder = folder
-        # A bare repository says no folder of files, and ends with an error; without any repository nothing is said.
+        # A bare repository prints no work tree, and ends with an error; without any repository nothing is printed.
         lines = os.fsdecode(said).split("\n")[:-1]
         self._readable = len(lines) == (2 if status else 3) or (bool(status) and not lines)
         places = [realpath(folder / line) for line in lines] if self._readable else []
@@ -172,7 +179,7 @@ class _Look:
         place = self._git or realpath(self._folder)
         kind = _CHANGING if not self._reading and any(self._is_known(each, reading=True) for each in unknown) else ""
         said = _repository(place, problems, unknown, kind) if problems or unknown else Repository()
-        # What a file outside says, to which an include leads, is not told: not even its keys.
+        # The content of an outside file that an include leads to is not revealed, not even its keys.
         away = {_listed(each) for each in unknown if not self._is_near(each)}
         said = replace(said, unknown=tuple(each for each in said.unknown if each not in away) or said.unknown[:1])
         return replace(said, settings=names, reads=tuple(self._reads()))
@@ -185,8 +192,11 @@ class _Look:
         return any(within(root, path) for root in self._roots)
 
     def _found_in(self) -> tuple[str, str]:
-        """The folder whose ``.git`` led to the repository, empty for none, as for one that lies bare in a folder; and the repository's own
-        folder, spelled as the granted folders are."""
+        """Return the folder whose ``.git`` led to the repository (empty if none, or bare), and the repository's own
+        folder.
+
+        Both are spelled like the granted folders.
+        """
         for folder in git_files.work_trees(realpath(self._folder)) if self._git else ():
             led = git_files.led_to(os.path.join(folder, ".git"))  # noqa: PTH118
             with suppress(OSError):
@@ -195,7 +205,7 @@ class _Look:
         return "", self._git
 
     def _problems(self) -> Iterator[str]:
-        """What leads git elsewhere, or hides a repository in a folder."""
+        """Yield what leads git elsewhere, or hides a repository in a folder."""
         if self._git and not self._found:
             yield f"bare {self._git}"
         if not self._found or not self._inside(self._found):
@@ -213,8 +223,11 @@ class _Look:
                     yield f"link {link} {realpath(link)}"
 
     def _leads_back(self) -> bool:
-        """Whether a repository elsewhere is that of this folder by its own word: a linked work tree, or the submodule of a repository
-        above. Nobody who only gave the granted folder can have written that."""
+        """Whether a repository elsewhere itself refers to this folder: a linked work tree, or a submodule of a repository
+        above.
+
+        Nobody with write access only to the granted folder can have written that.
+        """
         if (told := git_files.content(f"{self._git}/gitdir")) is not None:
             back = os.fsdecode(told).partition("\0")[0].rstrip("\n")
             linked = realpath(os.path.join(self._git, back)) == realpath(self._found + "/.git")  # noqa: PTH118
@@ -229,19 +242,21 @@ class _Look:
             meant = realpath(os.path.join(self._git, setting.value or ""))  # noqa: PTH118
             return bool(self._found) and (meant == self._found or (self._inside(self._found) and self._inside(meant)))
         if setting.name == "core.hookspath" and setting.value and self._found and self._inside(self._found):
-            # As good as .git/hooks: programs of the project.
+            # Like .git/hooks: programs of the project.
             hooks = realpath(os.path.join(self._top, os.path.expanduser(setting.value)))  # noqa: PTH111, PTH118
             return self._inside(hooks) or reading
         return is_known(setting.name, setting.value, reading=reading)
 
     def _is_theirs(self, setting: Setting) -> bool:
-        """Whether a setting of the person's own stands in a file of a granted folder. Git's own files in a home that was granted do not
-        count."""
+        """Whether a setting of the person's own is in a file of a granted folder.
+
+        Git's own files in a granted home folder do not count.
+        """
         path = realpath(self._folder / setting.origin.removeprefix("file:"))
         return self._inside(path) and path not in {realpath(each) for each in _own_files()}
 
     def _alternates(self) -> list[str]:
-        """The folders of objects that this repository takes from others, and those from others again."""
+        """Return the object folders that this repository borrows from, recursively."""
         found: list[str] = []
         waiting = [realpath(self._common + "/objects")]
         for _depth in range(DEPTH + 1):
@@ -264,14 +279,14 @@ class _Look:
 
 
 def _own_files() -> tuple[str, ...]:
-    """Where git looks for its owner's settings (git-config(1), "FILES")."""
+    """Return where git looks for its user's settings (git-config(1), "FILES")."""
     home = os.path.expanduser("~")  # noqa: PTH111
     settings = os.environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
     return (f"{home}/.gitconfig", *(f"{settings}/git/{name}" for name in ("config", "ignore", "attributes")))
 
 
 def _links(folder: str) -> Iterator[str]:
-    """The links in a repository's folder that its commands would follow."""
+    """Yield the links in a repository's folder that its commands would follow."""
     for name in _LINKS:
         with suppress(OSError), os.scandir(os.path.join(folder, name)) as entries:  # noqa: PTH118
             yield from (entry.path for entry in entries if entry.is_symlink())

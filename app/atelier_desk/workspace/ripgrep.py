@@ -1,8 +1,8 @@
-"""A ``rg`` that is on the machine tells which files may hold a pattern; what is found in them is our own search's to say.
+"""Use an installed ``rg`` to find which files may match; our own search then finds the matches.
 
-So the results are the same with and without it, and nothing that it reads can reach outside of the workspace: its answer is a set of names.
-Only patterns that mean the same in both languages go to it. A file that is not plain ASCII, or has carriage returns, is always searched by
-ourselves: there the two differ in what a letter and a line is.
+So results are the same with and without it, and nothing it reads can reach outside the workspace: its answer is a set
+of names. Only patterns with the same meaning in both engines are passed to it. Files with non-ASCII characters or
+carriage returns are always searched by ourselves: there the engines differ in letters and lines.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ PLAIN = re.compile(
     )+""",
     re.VERBOSE,
 )
-"""Patterns that say the same of a line alone and of a line among others, and mean the same to Python's ``regex`` and to ripgrep: no
-look-around, no atomic groups, no back references, no flags inside."""
+"""Patterns with the same meaning for a single line and within a text, and for Python's ``regex`` and ripgrep:
+
+no look-around, atomic groups, back references or inline flags.
+"""
 _ARGUMENTS = (
     *("--no-config", "--no-messages", "--color=never", "--files-with-matches", "--null", "--text"),
     *("--no-require-git", "--no-ignore-global", "--no-ignore-exclude", "--no-ignore-parent", "--no-ignore-messages"),
@@ -36,7 +38,7 @@ _POLL_S = 0.05
 
 
 def program(workspace: Path) -> str | None:
-    """The ``rg`` of the machine; one that lies in the workspace is not taken."""
+    """Return the machine's ``rg``, unless it lies in the workspace."""
     path = os.pathsep.join(each for each in os.environ.get("PATH", "").split(os.pathsep) if Path(each).is_absolute())
     found = shutil.which("rg", path=path)
     if found is None or Path(found).resolve().is_relative_to(workspace.resolve()):
@@ -45,10 +47,10 @@ def program(workspace: Path) -> str | None:
 
 
 class Candidates:
-    """The files below ``start`` that may hold a pattern. It works from the moment it is made; ``names`` waits for the answer, and blocks.
+    """The files below ``start`` that may match a pattern. Starts immediately; ``names`` waits for the answer, and blocks.
 
     Args:
-        most: bytes of a file that is looked into; whoever asks looks at larger ones itself.
+        most: maximum bytes of a searched file; the caller searches larger ones itself.
     """
 
     def __init__(self, folder: Path, start: str, pattern: str, *, ignore_case: bool, most: int) -> None:
@@ -75,10 +77,10 @@ class Candidates:
         return self._process is not None
 
     def names(self, seconds: float, stopped: Callable[[], object]) -> set[str] | None:
-        """The files as paths below the folder; None when nobody can tell.
+        """Return the files relative to the folder; None if unknown.
 
         Args:
-            seconds: after which it is given up; ``stopped`` ends it as well.
+            seconds: time limit; ``stopped`` ends it too.
         """
         process, left = self._process, seconds
         if process is None:
@@ -98,7 +100,7 @@ class Candidates:
         return {f"{self._start}/{name}" if self._start else name for name in names}
 
     def end(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Stop: the answer is not needed any more."""
         if self._process is not None and self._process.poll() is None:
             with contextlib.suppress(OSError):
                 self._process.kill()

@@ -1,8 +1,8 @@
-"""One granted folder: everything that touches files goes through it, and nothing outside of it can be reached.
+"""Confined access to one granted folder: all file access goes through it, and nothing outside can be reached.
 
-All calls block: they belong into a thread. A path has its parts joined by ``/``, as ``Place.path``. A link is followed as long as what it
-names lies in the folder; deleting and moving take the link itself. A hard link cannot be told from a file: reading it reads the file,
-writing replaces the name and leaves the file behind other names as it was.
+All calls block: use a thread. Paths have parts joined by ``/``, like ``WorkspacePath.path``. Links are followed while
+they stay in the folder; deleting and moving affect the link itself. A hard link cannot be distinguished from a file:
+reading reads the file, writing replaces this name and leaves other names unchanged.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from atelier_desk.workspace.openat import LINKS, NO_FOLLOW, open_folder, support
 from atelier_desk.workspace.transfer import digest_of, same_owner
 
 TEMPORARY = ".atelier-"
-"""How the names of unfinished files begin."""
+"""Prefix of unfinished files."""
 _CHUNK = 1024 * 1024
 _CLOSED = "{path} belongs to the data of Atelier itself, which is closed to tools."
 _ABOVE = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_PATH", os.O_RDONLY)
-"""For a folder above that is only passed through: with O_PATH it need not be readable."""
+"""Flags for a parent folder that is only passed through: with O_PATH it need not be readable."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """What stands at a path: ``kind`` is ``file``, ``folder``, ``link`` (one that leads nowhere or is not followed) or ``special``.
+    """What exists at a path: ``kind`` is ``file``, ``folder``, ``link`` (broken or not followed) or ``special``.
 
     Attributes:
-        size: bytes; ``modified`` in seconds since 1970; ``mode`` the permission bits.
-        identity: device and number of the file, the same for all its names.
+        size: bytes; ``modified``: seconds since 1970; ``mode``: the permission bits.
+        identity: device and inode, the same for all hard links.
     """
 
     kind: str
@@ -50,9 +50,10 @@ class ConfinedRoot:
 
     Args:
         folder: absolute.
-        closed: folders whose content nobody may touch through it: the program's own data.
-        walk: resolve paths part by part also where the system has a call for it.
-        real: ``folder`` names no links, and is refused once a part of it became one: who may write above it could swap it for any other.
+        closed: folders whose content is inaccessible through it: the program's own data.
+        walk: resolve paths part by part even where the system has a call for it.
+        real: ``folder`` contains no links, and is refused if a part of it becomes one: write access above it could
+            redirect it.
     """
 
     def __init__(self, folder: Path, closed: Sequence[Path] = (), *, walk: bool = False, real: bool = False) -> None:
@@ -63,7 +64,7 @@ class ConfinedRoot:
 
     @contextlib.contextmanager
     def opened(self, path: str = "") -> Iterator[int]:
-        """A descriptor of a folder in it, closed at the end.
+        """Yield a descriptor of a folder in it, closed at the end.
 
         Raises:
             ToolError: in words for the model; ``outside`` when the path leads out of the folder.
@@ -82,9 +83,9 @@ class ConfinedRoot:
 
     @contextlib.contextmanager
     def located(self, path: str, *, follow: bool = True) -> Iterator[tuple[int, str]]:
-        """The folder in which a file stands (a descriptor) and its name there; with ``follow`` a link at the end was followed.
+        """Yield a file's folder (a descriptor) and its name there; with ``follow``, after following a link at the end.
 
-        The name may not exist. It is ``.`` for the root, and for a link to one of the folders above it.
+        The name need not exist. It is ``.`` for the root, and for a link to one of the folders above it.
         """
         with self._errors(path):
             root = self._root()
@@ -100,7 +101,7 @@ class ConfinedRoot:
             os.close(folder)
 
     def look(self, path: str, *, follow: bool = True) -> FoundFile | None:
-        """What stands there, or None."""
+        """Return what exists at a path, or None."""
         try:
             with self.located(path, follow=follow) as (folder, name):
                 return found(os.stat(name, dir_fd=folder, follow_symlinks=False))
@@ -111,7 +112,10 @@ class ConfinedRoot:
 
     @contextlib.contextmanager
     def file(self, path: str) -> Iterator[int]:
-        """A descriptor of a plain file, for reading. Never waits: pipes, sockets and devices are refused unopened."""
+        """Yield a descriptor of a plain file, for reading.
+
+        Never blocks: pipes, sockets and devices are refused unopened.
+        """
         with self.located(path) as (folder, name):
             before = os.stat(name, dir_fd=folder, follow_symlinks=False)
             _must_be_file(before, path)
@@ -123,10 +127,11 @@ class ConfinedRoot:
                 os.close(handle)
 
     def read(self, path: str, most: int) -> bytes:
-        """The bytes of a plain file.
+        """Return the bytes of a plain file.
 
         Raises:
-            ToolError: ``too_large`` for more than ``most`` bytes, ``not_found``, ``not_a_file``, ``outside``, ``denied`` …
+            ToolError: ``too_large`` for more than ``most`` bytes, ``not_found``, ``not_a_file``, ``outside``,
+                ``denied`` …
         """
         with self.file(path) as handle:
             size = os.fstat(handle).st_size
@@ -135,7 +140,7 @@ class ConfinedRoot:
             return _all_of(handle, path, most)
 
     def names(self, path: str = "") -> list[tuple[str, FoundFile]]:
-        """What stands in a folder, in the order of names; what vanishes meanwhile is left out."""
+        """Return the entries of a folder by name; those that vanish meanwhile are skipped."""
         result = []
         with self.opened(path) as folder, self._errors(path):
             for name in sorted(os.listdir(folder)):  # noqa: PTH208 (a Path knows no descriptors)
@@ -144,15 +149,16 @@ class ConfinedRoot:
         return result
 
     def write(self, path: str, data: bytes, *, new: bool = False, mode: int | None = None, temporary: str = "", expected: str = "") -> None:
-        """Write a whole file: a temporary file beside it, synced, renamed into place, then the folder synced.
+        """Atomically write a whole file: a temporary file beside it, synced, renamed into place, then the folder synced.
 
-        A crash leaves the old content or the new. Permissions (or ``mode``), owner and extended attributes of the old file are kept.
+        A crash leaves the old content or the new. Permissions (or ``mode``), owner and extended attributes of the old
+        file are kept.
 
         Args:
-            new: the name must be free, also when somebody takes it in the last moment.
-            temporary: name of the temporary file (see ``temporary_name``), for whoever wants to find it after a crash.
-            expected: the SHA-256 of the content that may be replaced. Where the system can exchange two files it is looked at after it was
-                taken out, so that nobody can write in between; elsewhere in the last moment before.
+            new: the name must be free, even at the last moment.
+            temporary: name of the temporary file (see ``temporary_name``), to find it after a crash.
+            expected: the SHA-256 of the content that may be replaced. If the system can exchange two files, it is
+                checked after the exchange, so that nobody can write in between; otherwise directly before the rename.
 
         Raises:
             ToolError: as ``read``; ``exists`` with ``new``; ``changed`` with ``expected``; ``no_space``; ``read_only``.
@@ -192,7 +198,7 @@ class ConfinedRoot:
             os.fsync(folder)
 
     def make_folder(self, path: str) -> list[str]:
-        """Make a folder and those above it that are missing; the paths of those that were made, the topmost first."""
+        """Create a folder and missing parents; return the created paths, topmost first."""
         made: list[str] = []
         parts = path.split("/") if path else []
         for end in range(1, len(parts) + 1):
@@ -210,23 +216,23 @@ class ConfinedRoot:
         return made
 
     def remove(self, path: str) -> None:
-        """Delete a file or a link itself. A folder is deleted by ``move_out``, or by ``remove_empty``."""
+        """Delete a file or a link itself. Folders are deleted by ``move_out`` or ``remove_empty``."""
         with self.located(path, follow=False) as (folder, name):
             os.unlink(name, dir_fd=folder)
             os.fsync(folder)
 
     def remove_empty(self, path: str) -> None:
-        """Delete a folder with nothing in it."""
+        """Delete an empty folder."""
         with self.located(path, follow=False) as (folder, name):
             os.rmdir(name, dir_fd=folder)
 
     def set_mode(self, path: str, mode: int) -> None:
-        """Give a folder its permission bits; its owner can use it whatever they say."""
+        """Set a folder's permission bits; its owner always keeps access."""
         with self.opened(path) as folder, self._errors(path):
             os.fchmod(folder, stat.S_IMODE(mode) | stat.S_IRWXU)
 
     def rename(self, path: str, other: ConfinedRoot, target: str, *, overwrite: bool = False) -> None:
-        """Give a file, link or folder another place, in this folder or in another granted one on the same disk.
+        """Move a file, link or folder within this folder or to another granted one on the same disk.
 
         Raises:
             ToolError: ``exists`` without ``overwrite``; ``into_itself``; ``other_disk``.
@@ -255,7 +261,7 @@ class ConfinedRoot:
             os.fsync(folder)
 
     def refuse_whole(self, path: str) -> None:
-        """Refuse to move or delete the granted folder itself, or one with the program's own data in it."""
+        """Refuse to move or delete the granted folder itself, or one that contains the program's own data."""
         if not path:
             raise ToolError("The granted folder itself cannot be moved or deleted.", code="whole")
         real = Path(os.path.realpath(self.folder)) / path
@@ -294,7 +300,10 @@ class ConfinedRoot:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
 
     def _refuse_closed(self, folder: int, path: str) -> None:
-        """Refuse a folder that is, or lies in, one of ``closed``: found by going up from it, which no spelling can mislead."""
+        """Refuse a folder that is, or lies in, one of ``closed``.
+
+        Checked by walking up from it, independently of spelling.
+        """
         closed = set()
         for each in self._closed:
             with contextlib.suppress(OSError):
@@ -316,7 +325,7 @@ class ConfinedRoot:
                 try:
                     above = os.open("..", _ABOVE, dir_fd=here)
                 except PermissionError:
-                    # It cannot be gone up from here: then the path tells, as the system knows it.
+                    # Walking up is not possible here: use the path as the system resolves it.
                     real = Path(os.path.realpath(self.folder / path))
                     if any(real == each or real.is_relative_to(each) for each in self._closed):
                         raise ToolError(_CLOSED, code="closed", path=path) from None
@@ -335,7 +344,7 @@ class ConfinedRoot:
 
 
 def temporary_name() -> str:
-    """A name for an unfinished file that nobody else has."""
+    """Return a unique name for an unfinished file."""
     return f"{TEMPORARY}{secrets.token_hex(8)}.tmp"
 
 
@@ -365,13 +374,13 @@ _WORDS = {
 
 
 def problem(error: OSError, path: str) -> ToolError:
-    """The error in words for the model."""
+    """Return the error in words for the model."""
     code, words = _WORDS.get(error.errno or 0, ("io", "{path}: {reason}."))
     return ToolError(words, code=code, path=path[:200], reason=error.strerror or str(error))
 
 
 def _without_links(folder: Path) -> int:
-    """A descriptor of a folder, opened part by part: the system itself refuses a part that is a link."""
+    """Return a descriptor of a folder, opened part by part: the system refuses parts that are links."""
     parts = folder.parts[1:]
     held = os.open(folder.anchor, _ABOVE if parts else os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for number, part in enumerate(parts, 1):
@@ -398,7 +407,7 @@ def _must_be_file(info: os.stat_result, path: str) -> None:
 
 
 def _plain(name: str) -> None:
-    """Refuse a new name that people could not read or that temporary files have."""
+    """Refuse a new name that is unreadable to people or reserved for temporary files."""
     if any(ord(letter) < 32 or ord(letter) == 127 for letter in name) or name.startswith(TEMPORARY):
         raise ToolError("A new name may hold no line ends and other control characters, nor begin with {start}.", start=TEMPORARY)
 
@@ -420,7 +429,7 @@ def _write_all(handle: int, data: bytes) -> None:
 
 
 def _same_owner(handle: int, folder: int, name: str, before: os.stat_result) -> None:
-    """Owner and extended attributes of the file that is replaced, as far as the system lets us."""
+    """Copy owner and extended attributes from the replaced file, as far as the system allows."""
     with contextlib.suppress(OSError):
         old = os.open(name, os.O_RDONLY | os.O_NONBLOCK | NO_FOLLOW, dir_fd=folder)
         try:
@@ -430,7 +439,7 @@ def _same_owner(handle: int, folder: int, name: str, before: os.stat_result) -> 
 
 
 def _replace(folder: int, beside: str, name: str, expected: str, path: str) -> None:
-    """Put an unfinished file in the place of one that still has the content ``expected``; else nothing is changed."""
+    """Replace a file that still has the content ``expected``; otherwise change nothing."""
     own = digest_of(folder, beside)
     try:
         swapped = exchange(folder, beside, name)
@@ -444,7 +453,7 @@ def _replace(folder: int, beside: str, name: str, expected: str, path: str) -> N
     if digest_of(folder, beside) == expected:
         os.unlink(beside, dir_fd=folder)
         return
-    # Somebody wrote in the last moment: theirs comes back, and what they wrote since stays the newest.
+    # Somebody wrote at the last moment: restore their version, keeping anything written since.
     exchange(folder, beside, name)
     if digest_of(folder, beside) != own:
         exchange(folder, beside, name)

@@ -1,4 +1,4 @@
-"""What the rules of one run deny on the disk as it is now: for judging a command, and for what it is shown while it runs."""
+"""What the rules of a run deny on the disk at present: for assessing a command, and for hiding files from it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from atelier_desk.workspace.denied_files import Denied, above, find, real, slash
 from atelier_desk.workspace.processes import sandbox
 
 _HOLDS_S = 2.0
-"""How long one look may serve for judging; what a command is shown is always looked up anew."""
+"""Seconds for which a result may be reused for assessments; hiding always uses a fresh one."""
 _NAMES = frozenset({"ls", "pwd", "echo", "printf", "true", "false", "cd", "basename", "dirname", "date", "whoami", "uname", "which"})
-"""Reading commands that print no file's content."""
+"""Reading commands that print no file contents."""
 _FILTERS = frozenset({"head", "tail", "wc", "cat", "sort", "uniq", "cut", "tr", "grep", "less", "nl"})
 
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What is kept from one command: seen as empty, not written, not renamed (see ``sandbox.working``).
+    """Paths hidden from one command: they appear empty, and cannot be written or renamed (see ``sandbox.working``).
 
-    ``history``: git's objects are among it, so that git does not work inside of the command.
+    ``history``: includes git's objects, so that git does not work in the command.
     """
 
     masked: tuple[Path, ...] = ()
@@ -38,7 +38,7 @@ class Hidden:
 
     @property
     def note(self) -> str:
-        """What a model is told of a command that failed; empty when nothing was kept from it."""
+        """Return a note for the model about a failed command; empty if nothing was hidden."""
         if not self.masked and not self.read_only:
             return ""
         said = "Permission rules deny files here: the command saw empty ones in their place, or could not change them. Go on without them."
@@ -46,14 +46,14 @@ class Hidden:
 
 
 class Denials:
-    """The paths that rules deny, below the granted folders of a run. Without such rules it is false, and nothing is looked at.
+    """The paths that rules deny below the granted folders of a run. Falsy without such rules; then nothing is searched.
 
-    Its methods look at the disk and ask git; what they take is bounded (``denied.SECONDS``, ``git_denied``).
+    Methods access the disk and call git within limits (``denied_files.SECONDS``, ``git_denied``).
     """
 
     def __init__(self, bans: Sequence[DeniedPattern] = (), roots: Sequence[str] = (), home: str = "") -> None:
         self.bans, self.roots, self.home = tuple(bans), tuple(map(slashed, roots)), home
-        # What was found, and when; each is replaced as a whole, for several threads may ask at once.
+        # Result and time; always replaced together, because several threads may ask at once.
         self._found: tuple[Denied, float] | None = None
         self._linked: tuple[list[tuple[str, str]], float] | None = None
 
@@ -61,7 +61,7 @@ class Denials:
         return bool(self.bans)
 
     def now(self, *, fresh: bool = False) -> Denied:
-        """What is there now; without ``fresh`` as it was two seconds ago at most."""
+        """Return the present state; without ``fresh`` at most two seconds old."""
         if not self.bans:
             return Denied()
         found = self._found
@@ -70,8 +70,10 @@ class Denials:
         return found[0]
 
     def other_names(self, path: str) -> list[str]:
-        """How rules spell a path (absolute, links followed) that they reach under another name: through a link, or a second one of the
-        same file."""
+        """Return the rule spellings of a path (absolute, links resolved) that is reachable by another name.
+
+        A link or hard link.
+        """
         found = [base + path[len(led.rstrip("/")) :] for base, led in self._links() if within(led, path)]
         try:
             several = os.stat(path).st_nlink > 1 and not os.path.isdir(path)  # noqa: PTH112, PTH116
@@ -82,7 +84,7 @@ class Denials:
         return found
 
     def _links(self) -> list[tuple[str, str]]:
-        """The places that rules begin with and that are reached through a link, and where they really lie."""
+        """Return the start places of rules that are reached through a link, with their real location."""
         linked = self._linked
         if linked is None or monotonic() - linked[1] > _HOLDS_S:
             placed = ((start, ban.base) for ban in self.bans if ban.base for start in ban.starts(self.roots, self.home))
@@ -91,16 +93,16 @@ class Denials:
         return linked[0]
 
     def denied_in(self, folder: str) -> list[str]:
-        """The denied paths that a folder (links followed) holds, and something in it where all of it is denied."""
+        """Return the denied paths in a folder (links resolved), including an item of it if the whole folder is denied."""
         found = [each for each in self.now().found if within(folder, each.real)]
         return [f"{each.path}/…" if os.path.isdir(each.real) else each.path for each in found]  # noqa: PTH112
 
     def covers(self, path: str) -> bool:
-        """Whether reading a path (absolute, as it is spelled) is denied."""
+        """Whether reading a path (absolute, as spelled) is denied."""
         return bool(self._rule_for(path))
 
     def rule_against(self, path: str) -> str:
-        """The rule that denies reading a file (absolute) under any of its names, links followed; empty for none."""
+        """Return the rule that denies reading a file (absolute) under any of its names; empty if there is none."""
         if not self.bans:
             return ""
         led = real(path)
@@ -116,20 +118,21 @@ class Denials:
         return ""
 
     def repositories(self, denied: Denied) -> list[str]:
-        """git's folders of the workspace whose history or index holds a denied path."""
+        """Return the workspace's git folders whose history or index contains a denied path."""
         around = [above(root) for root in self.roots]
         every = dict.fromkeys((*denied.repositories, *filter(None, around)))
         return [each for each in every if git_denied.holds(each, self.bans, self.roots, self.home)]
 
-    # what a command is asked about ---------------------------------------------------------------------------------------------------
-
     def exposed(self, judgement: Judgement) -> str:
-        """The denied path that nothing can keep a command from, or the folder that was not looked through; empty when all is hidden."""
+        """Return the denied path that cannot be hidden from a command, or the unsearched folder.
+
+        Empty if everything is hidden.
+        """
         if not self.bans:
             return ""
         denied = self.now()
         if judgement.line is None:
-            return denied.unseen  # a line that cannot be read asks anyway
+            return denied.unseen  # an unreadable line asks anyway
         reads_only = judgement.safe
         if reads_only and self._plain(judgement):
             return ""
@@ -147,27 +150,25 @@ class Denials:
         return next(iter(self.repositories(denied)), "")
 
     def _plain(self, judgement: Judgement) -> bool:
-        """Whether a reading line names every file it reads, so that the rules were held against each."""
+        """Whether a reading line names every file it reads, so that the rules were checked for each."""
         start = Path(self.roots[0]) if self.roots else Path()
         for place, each in enumerate(judgement.commands):
-            # git is told what to leave out.
+            # git is told to exclude them
             if each.command.arguments[0] in _NAMES or (_is_git(each) and each.safe) or _filters(judgement, place):
                 continue
             if not each.reads or any(file.globs or (start / file.name).is_dir() for file in each.reads):
                 return False
         return True
 
-    # what a command is shown ---------------------------------------------------------------------------------------------------------
-
     def hidden(self, judgement: Judgement | None, allowed: str = "") -> Hidden:
-        """What is kept from a command that is started now.
+        """Return what to hide from a command that is started now.
 
         Args:
             judgement: its line, None for a program without one.
-            allowed: what ``exposed`` said when a person allowed the command; empty when nobody was asked about it.
+            allowed: the result of ``exposed`` when a person approved the command; empty if nobody was asked.
 
         Raises:
-            ToolError: not all was looked through, and nobody was asked about that.
+            ToolError: the search was incomplete, and nobody was asked about that.
         """
         if not self.bans:
             return Hidden()
@@ -183,8 +184,8 @@ class Denials:
         masked = list(map(Path, denied.unreadable))
         held = self.repositories(denied) if any(ban.reads for ban in self.bans) else []
         if judgement is not None and _only_git(judgement):
-            # git must see the files as they are, or it would take what is hidden for changed: a person was asked about that. What only
-            # reads leaves them out by their names.
+            # git must see the files, or it would report hidden ones as changed: a person approved that. Read-only
+            # commands exclude them by name.
             if not judgement.safe and allowed in held:
                 masked, held = [], []
             elif judgement.safe:
@@ -193,10 +194,10 @@ class Denials:
         return Hidden(tuple(masked), tuple(map(Path, denied.unwritable)), tuple(map(Path, denied.pinned)), bool(held))
 
     def git(self, words: tuple[str, ...], asked: tuple[str, ...], folder: Path) -> tuple[str, ...]:
-        """A hardened reading command of git, with what is denied left out.
+        """Return a hardened read-only git command that excludes denied paths.
 
         Raises:
-            ToolError: nobody can know what it would show.
+            ToolError: its output cannot be predicted.
         """
         if not self.bans:
             return words
@@ -220,7 +221,7 @@ def _is_git(judged: JudgedCommand) -> bool:
 
 
 def _only_git(judgement: Judgement) -> bool:
-    """Whether a line runs git and besides nothing that could open git's objects itself."""
+    """Whether a line runs git and nothing else that could open git's objects itself."""
     found = False
     for place, each in enumerate(judgement.commands):
         name = each.command.arguments[0]
@@ -232,7 +233,7 @@ def _only_git(judgement: Judgement) -> bool:
 
 
 def _filters(judgement: Judgement, place: int) -> bool:
-    """Whether a command only filters what the one before it prints."""
+    """Whether a command only filters the output of the previous one."""
     line, each = judgement.line, judgement.commands[place]
     name, *rest = each.command.arguments
     piped = line is not None and place > 0 and line.operators[place - 1] == "|"

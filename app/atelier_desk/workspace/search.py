@@ -1,7 +1,7 @@
-"""Searching the files of a workspace: a regular expression, line by line, within limits on time and size.
+"""Search files of a workspace with a regular expression, line by line, limited in time and size.
 
-The rules are ripgrep's, which helps where it is on the machine: hidden files, those that ``.gitignore``, ``.ignore`` or ``.rgignore``
-name, binary files and what lies behind links are left out.
+The rules are ripgrep's, which is used if installed: hidden files, those ignored by ``.gitignore``, ``.ignore`` or
+``.rgignore``, binary files and targets of links are skipped.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     import regex
 
 FILE = 10 * 1024 * 1024
-"""Bytes of a file that is searched; larger ones are counted and named."""
+"""Maximum bytes of a searched file; larger ones are counted and named."""
 _LOOK_S = 0.2
-"""Seconds of a first look at a whole file."""
+"""Time limit in seconds for the first match attempt on a whole file."""
 SHOWN = 400
-"""Characters of a line that are shown, around what was found."""
+"""Maximum characters shown of a line, around the match."""
 
 
 @dataclass(slots=True)
 class FileHit:
-    """A line that fits, with the lines around it: ``(number, text)`` each."""
+    """A matching line with its context: ``(number, text)`` each."""
 
     path: str
     line: int
@@ -41,7 +41,10 @@ class FileHit:
 
 @dataclass(slots=True)
 class Results:
-    """What a search found. ``cut`` says why it is not everything, empty when it is; ``skipped`` are files too large to search."""
+    """Result of a search.
+
+    ``cut`` says why it is incomplete, empty if it is complete; ``skipped`` are files too large to search.
+    """
 
     hits: list[FileHit] = field(default_factory=list)
     files: int = 0
@@ -64,10 +67,10 @@ def search(
     stopped: Callable[[], object] = lambda: False,
     tells: Callable[[str], bool] = lambda path: True,
 ) -> Results:
-    """The lines that hold the pattern, in the order of a walk; files of which ``tells`` says no are not opened.
+    """Return the matching lines in the order of a walk; files for which ``tells`` returns False are not opened.
 
     Raises:
-        ToolError: ``bad_pattern``; what a walk raises.
+        ToolError: ``bad_pattern``; as a walk.
     """
     import regex
 
@@ -91,7 +94,7 @@ def search(
         helper = Candidates(root.folder, start, pattern, ignore_case=ignore_case, most=FILE)
         try:
             if helper.at_work:
-                paths = list(paths)  # while it works
+                paths = list(paths)  # while rg runs
                 maybe = helper.names(walk.seconds_left, stopped)
         finally:
             helper.end()
@@ -128,7 +131,7 @@ def search(
 
 
 class _FirstLook:
-    """A look at a whole text at once, far quicker than line by line; what it lets through is searched line by line."""
+    """Matches against a whole text at once, much faster than by line; possible matches are then searched by line."""
 
     def __init__(self, pattern: str, ignore_case: bool) -> None:
         import regex
@@ -137,7 +140,7 @@ class _FirstLook:
         self._wanted = regex.compile(pattern, flags) if PLAIN.fullmatch(pattern) else None
 
     def may_hold(self, text: str) -> bool:
-        """Whether some line may hold the pattern."""
+        """Whether some line may match."""
         if self._wanted is None:
             return True
         if "\r" in text:
@@ -145,7 +148,7 @@ class _FirstLook:
         try:
             return self._wanted.search(text, timeout=_LOOK_S) is not None
         except TimeoutError:
-            self._wanted = None  # over many lines it takes longer than over each
+            self._wanted = None  # slower on the whole text than line by line
             return True
 
 
@@ -162,7 +165,7 @@ def _in_file(
     for place, line in enumerate(lines):
         if place % 256 == 0 and stopped():
             raise TimeoutError
-        # The library gives the interpreter free meanwhile, and ends by itself when the time is over.
+        # The library releases the interpreter meanwhile, and stops by itself at the timeout.
         match = wanted.search(line, timeout=max(0.001, walk.seconds_left), concurrent=len(line) > SHOWN)
         if match is None:
             continue

@@ -1,4 +1,4 @@
-"""Files that programs read as data: whether one can still be read after a change, and the cells of a notebook."""
+"""Structured files: check whether they are still valid after a change, and edit notebook cells."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.text import Text, decode
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Larger files are not looked at."""
+"""Maximum bytes; larger files are not checked."""
 _FORMATS = {".ipynb": "JSON", ".json": "JSON", ".toml": "TOML", ".yaml": "YAML", ".yml": "YAML"}
 _KEEPENDS = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 def warning(path: str, before: bytes | None, after: bytes) -> str:
-    """What to tell of a change that leaves a file unreadable, in a sentence for the model; empty when there is nothing to tell.
+    """Return a warning for the model about a change that makes a file invalid; empty if there is nothing to report.
 
-    Of a notebook always, since no program opens such a one; of other files only when they could be read before.
+    Notebooks always warn, because no program opens an invalid one; other files only if they were valid before.
     """
     ending = path[path.rfind(".") :].lower()
     if ending not in _FORMATS or len(after) > MAX_BYTES:
@@ -32,7 +32,7 @@ def warning(path: str, before: bytes | None, after: bytes) -> str:
 
 
 def _problem(ending: str, data: bytes) -> str:
-    """Why data cannot be read, empty when it can."""
+    """Return why data is invalid, empty if it is valid."""
     text = decode(data)
     if text is None:
         return "it is binary"
@@ -42,7 +42,7 @@ def _problem(ending: str, data: bytes) -> str:
 
             tomllib.loads(text.text)
         elif ending in (".yaml", ".yml"):
-            import yaml  # expensive to load, and needed for such files alone
+            import yaml  # slow to import, and only needed for such files
 
             try:
                 for _event in yaml.parse(text.text, Loader=yaml.SafeLoader):
@@ -59,13 +59,13 @@ def _problem(ending: str, data: bytes) -> str:
 
 
 def with_cell(file: Text, cell: str, source: str, path: str) -> Text:
-    """A notebook with another source in one cell; all else, also its outputs, stays as it is.
+    """Replace the source of one notebook cell; everything else, including outputs, stays.
 
     Args:
         cell: the cell's id, or its number from 0.
 
     Raises:
-        ToolError: ``bad_notebook`` when it is none, ``no_cell`` with the cells there are.
+        ToolError: ``bad_notebook``, or ``no_cell`` with the existing cells.
     """
     try:
         notebook = json.loads(file.text)
@@ -87,7 +87,7 @@ _Style = tuple[int | str | None, bool, str]
 
 
 def _style_of(text: str, notebook: Any) -> _Style:
-    """How a notebook is written: indent, whether only in ASCII, and its end. As Jupyter does when it is written in no known way."""
+    """Detect how a notebook is formatted: indent, ASCII only, and final newline. Unknown formats become Jupyter's."""
     plain = text.replace("\r\n", "\n")
     end = plain[len(plain.rstrip("\n")) :]
     for indent in (1, 2, 4, "\t", None):

@@ -1,4 +1,4 @@
-"""Text files as they are on the disk: encoding, byte order mark, line ends and last newline survive a change."""
+"""Text files that keep encoding, byte order mark, line ends and final newline through edits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Text:
     """A text file.
 
     Attributes:
-        text: with the line ends of the file.
-        mark: its byte order mark, empty for most.
-        guessed: nothing but its bytes says the encoding.
+        text: with the file's line ends.
+        mark: its byte order mark, usually empty.
+        guessed: the encoding was guessed from the bytes.
     """
 
     text: str
@@ -29,7 +29,7 @@ class Text:
 
     @property
     def newline(self) -> str:
-        """The line end most of its lines have; ``\\n`` for a file with none."""
+        r"""Most frequent line end; ``\\n`` if there is none."""
         counts = {"\r\n": self.text.count("\r\n")}
         counts["\n"] = self.text.count("\n") - counts["\r\n"]
         counts["\r"] = self.text.count("\r") - counts["\r\n"]
@@ -38,22 +38,22 @@ class Text:
 
     @property
     def lines(self) -> list[str]:
-        """Its lines without line ends; a newline at the end begins no line of its own."""
+        """Its lines without line ends; a final newline does not begin another line."""
         lines = _ENDS.split(self.text)
         return lines[:-1] if lines[-1] == "" else lines
 
     def with_ends(self, text: str) -> str:
-        """A text for this file: its lines end as those of the file do. Unless that is ``\\r``, one within a line is data."""
+        r"""Convert a text to the file's line ends. Unless that is ``\\r``, a carriage return within a line is data."""
         return (_ENDS if self.newline == "\r" else _FEEDS).sub(self.newline, text)
 
     def with_text(self, text: str) -> Text:
         return replace(self, text=text)
 
     def encoded(self) -> bytes:
-        """The bytes of the file.
+        """Return the bytes of the file.
 
         Raises:
-            ToolError: the file's encoding has no such character.
+            ToolError: the encoding lacks a character.
         """
         try:
             return self.mark + self.text.encode(self.encoding)
@@ -67,12 +67,12 @@ class Text:
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether bytes are no text: a zero byte near the beginning, and no mark of UTF-16 or UTF-32."""
+    """Whether bytes are binary: a zero byte near the beginning without a UTF-16 or UTF-32 mark."""
     return marked(data) is None and b"\0" in data[:LOOKED_AT]
 
 
 def decode(data: bytes) -> Text | None:
-    """The text of a file: by its byte order mark, else UTF-8, else as ``domain.encodings.guessed`` says; None for a binary file."""
+    """Decode a file: by byte order mark, as UTF-8, or as guessed by ``domain.encodings.guessed``; None if binary."""
     if found := marked(data):
         mark, encoding = found
         try:
@@ -89,5 +89,5 @@ def decode(data: bytes) -> Text | None:
 
 
 def pieces(text: str) -> list[str]:
-    """The lines with their ends, as ``Text.lines`` counts them."""
+    """Return the lines with their line ends, as counted by ``Text.lines``."""
     return [piece for piece in re.findall(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$", text) if piece]

@@ -1,4 +1,4 @@
-"""Copying files and whole folders between folders that are held open. Links are copied as links."""
+"""Copy files and folders between open folders. Links are copied as links."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from atelier_desk.workspace.openat import NO_FOLLOW
 _CHUNK = 1024 * 1024
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
 ENTRIES = 50_000
-"""Files and folders of one copy."""
+"""Maximum entries per copy."""
 
 
 def copy(source: int, name: str, target: int, new: str, *, whole: bool = False, left: list[int] | None = None) -> None:
-    """Copy what is named ``name`` in the folder ``source`` to ``new`` in ``target``, which must be free; permissions are kept.
+    """Copy ``name`` in the folder ``source`` to the free name ``new`` in ``target``, with permissions.
 
     Args:
-        whole: as it is, for what takes the place of the original: also with its times, owner and extended attributes as far as the system
-            lets us, and with pipes, sockets and devices, which are left out else.
+        whole: an exact copy to replace the original: also times, owner and extended attributes where the system allows,
+            and pipes, sockets and devices, which are otherwise skipped.
 
     Raises:
         OSError; ToolError: ``too_large`` for more than ``ENTRIES`` entries.
@@ -61,13 +61,13 @@ def copy(source: int, name: str, target: int, new: str, *, whole: bool = False, 
 
 
 def copy_verified(source: int, name: str, target: int, new: str, *, expected: str = "") -> str:
-    """Copy ``whole`` and read both again; gives the hash of all (``digest_of``). What is not the same is deleted.
+    """Copy ``whole`` and compare both; return the hash of everything (``digest_of``). A different copy is deleted.
 
     Args:
         expected: the hash it must have; empty: that of the source after the copy.
 
     Raises:
-        OSError: EIO when the copy is not the same; else as ``copy``.
+        OSError: EIO when the copy differs; else as ``copy``.
     """
     try:
         copy(source, name, target, new, whole=True)
@@ -75,7 +75,7 @@ def copy_verified(source: int, name: str, target: int, new: str, *, expected: st
         if found != (expected or digest_of(source, name)):
             raise OSError(errno.EIO, os.strerror(errno.EIO), name)
     except FileExistsError:
-        raise  # it is not the copy's own
+        raise  # the name is not the copy's
     except BaseException:
         delete(target, new)
         raise
@@ -106,8 +106,10 @@ def _copy_file(source: int, name: str, target: int, new: str, whole: bool) -> No
 
 
 def same_owner(read: int, write: int, info: os.stat_result) -> None:
-    """Give one open file or folder owner and extended attributes of another, as far as the system lets us. Permissions come after it:
-    the system takes some away with the owner."""
+    """Copy owner and extended attributes between open files or folders, as far as the system allows.
+
+    Set permissions afterwards: changing the owner clears some of them.
+    """
     now = os.fstat(write)
     if (info.st_uid, info.st_gid) != (now.st_uid, now.st_gid):
         with contextlib.suppress(OSError):
@@ -127,8 +129,10 @@ def _same_times(folder: int, name: str, info: os.stat_result) -> None:
 
 
 def delete(folder: int, name: str) -> None:
-    """Delete a file, a link itself, or a whole folder, also one with read-only folders in it; never through a link; what is not there is
-    no error."""
+    """Delete a file, a link itself, or a folder tree including read-only folders, never following links.
+
+    A missing one is no error.
+    """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
             os.unlink(name, dir_fd=folder)
@@ -141,7 +145,7 @@ def delete(folder: int, name: str) -> None:
 
 
 def _open_up(folder: int, name: str) -> None:
-    """Let the owner of folders delete what is in them."""
+    """Give the owner of folders the right to delete their content."""
     inside = os.open(name, _FOLDER | NO_FOLLOW, dir_fd=folder)
     try:
         os.fchmod(inside, stat.S_IMODE(os.fstat(inside).st_mode) | stat.S_IRWXU)
@@ -153,7 +157,10 @@ def _open_up(folder: int, name: str) -> None:
 
 
 def digest_of(folder: int, name: str, *, left: list[int] | None = None) -> str:
-    """A hash of a file's bytes, of a link's text, or of all that a folder holds with its names; empty when there is nothing."""
+    """Return a hash of a file's bytes, a link's target, or a folder's whole content with names.
+
+    Empty if there is nothing.
+    """
     left = [ENTRIES] if left is None else left
     left[0] -= 1
     if left[0] < 0:

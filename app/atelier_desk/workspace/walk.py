@@ -1,4 +1,4 @@
-"""Going through the folders of a workspace: what ``.gitignore`` and the like leave out, and nothing behind links."""
+"""Walk the folders of a workspace, respecting ``.gitignore`` and similar files and not following links."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     import pathspec
 
 IGNORE_FILES = (".gitignore", ".ignore", ".rgignore")
-"""Read in this order in each folder; what comes later wins. Those of ripgrep."""
+"""Read in this order in each folder; later ones take precedence. As in ripgrep."""
 _IGNORE_SIZE = 1024 * 1024
 ENTRIES = 200_000
-"""Files and folders of one walk."""
+"""Maximum entries of one walk."""
 DEPTH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class WalkEntry:
-    """Something a walk found: ``path`` is relative to the granted folder."""
+    """A result of a walk: ``path`` is relative to the granted folder."""
 
     path: str
     found: FoundFile
@@ -32,7 +32,7 @@ class WalkEntry:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The ignore files of one folder: patterns hold below it."""
+    """The ignore files of one folder: their patterns apply below it."""
 
     folder: str
     spec: pathspec.GitIgnoreSpec
@@ -46,10 +46,10 @@ class Walk:
     """One walk below a folder.
 
     Args:
-        everything: also hidden files and those that ``.gitignore`` leaves out (``.git`` stays out); ``hidden``: hidden ones alone.
-        enters: whether to go into a folder of this name.
-        seconds: after which it ends, as ``ENTRIES`` does; ``cut`` says so.
-        stopped: asked again and again; true ends it.
+        everything: include hidden and ignored files (except ``.git``); ``hidden``: include hidden ones only.
+        enters: tells whether to enter a folder of this name.
+        seconds: time limit, like ``ENTRIES``; ``cut`` tells which was reached.
+        stopped: called repeatedly; True ends the walk.
     """
 
     def __init__(
@@ -71,11 +71,13 @@ class Walk:
         self._entries = 0
         self.cut = ""
         self.denied: list[str] = []
-        """Folders that the system does not let us look into."""
+        """Folders that the system does not let us read."""
 
     def files(self, start: str = "", *, folders: bool = False, depth: int = DEPTH) -> Iterator[WalkEntry]:
-        """The plain files below ``start`` (and with ``folders`` folders and links too), a folder's own before those further down. That
-        ``start`` itself is ignored does not count: it was named."""
+        """Yield plain files below ``start`` (with ``folders``, also folders and links), a folder's own before deeper ones.
+
+        An ignored ``start`` is still walked, because it was named.
+        """
         yield from self._below(start, self._rules_above(start), folders, depth)
 
     @property
@@ -127,7 +129,7 @@ class Walk:
         return name.startswith(".") and not self._hidden
 
     def _rules_above(self, start: str) -> list[_Rules]:
-        """Those of the folders above ``start``, the topmost first; none of those above a folder that they leave out."""
+        """Return the rules of the folders above ``start``, topmost first; none from above a folder that they ignore."""
         if self._everything or not start:
             return []
         parts = start.split("/")
@@ -149,7 +151,7 @@ class Walk:
             except ToolError:
                 continue
             if text is not None:
-                from atelier_desk.workspace.ignoring import rules_in  # brings pathspec, which a listing has no use for
+                from atelier_desk.workspace.ignoring import rules_in  # imports pathspec, which a listing does not need
 
                 found.append(_Rules(folder, rules_in(text.lines)))
         return found

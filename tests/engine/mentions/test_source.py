@@ -99,5 +99,5 @@ async def test_a_new_source_is_asked_like_the_others_and_one_that_fails_finds_no
     async with open_atelier() as atelier:
         [found] = await atelier.attachments.find("chart")
         assert (await atelier.attachments.mention(found)).text == "mcp://a"
-        with pytest.raises(NotFoundError, match="unknown can be mentioned"):
+        with pytest.raises(NotFoundError, match="type of mention: unknown"):
             await atelier.attachments.mention(Mention("unknown", "x", "x"))

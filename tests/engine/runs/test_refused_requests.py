@@ -18,8 +18,6 @@ from tests.support.clock import ManualClock
 from tests.support.pictures import png
 from tests.support.servers.base import Failure, Reply
 
-# -- servers that take no tools ------------------------------------------------------------------------------------------------------
-
 REFUSALS = {
     "openai": {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
     "mistral": {"object": "error", "message": "Function calling is not enabled for this model", "type": "invalid_request"},

@@ -23,8 +23,6 @@ from tests.support.servers.base import Call, Failure, Reply, Request, Response
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.openai import FakeOpenAI
 
-# -- replies that are not whole ------------------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize(
@@ -82,9 +80,6 @@ async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
         assert last_message(events)["finish_reason"] == "stop"
         assert "finish_reason" not in events[-1].data
         assert (await rows(atelier, events))[-1].details == {}
-
-
-# -- connections that drop -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", SERVERS)
@@ -189,9 +184,6 @@ async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, 
         (end,) = of(events, ChunkType.TOOL_END)
     assert (end["success"], end["result"]["report"]) == (True, "It is done.")
     assert events[-1].data["status"] == "completed"
-
-
-# -- silence -------------------------------------------------------------------------------------------------------------------------
 
 
 class Pinging(FakeOpenAI):

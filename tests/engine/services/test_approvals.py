@@ -250,8 +250,6 @@ async def test_a_rule_that_does_not_fit_is_refused(engine: Engine, scope: Approv
     assert await engine.permissions.rules() == ()
 
 
-# -- with the engine that asks ---------------------------------------------------------------------------------------------------------
-
 ran: list[str] = []
 
 

@@ -120,9 +120,6 @@ async def test_seventy_conversations(anthropic_server: FakeAnthropic, chat: Any,
     assert anthropic_server.refusals == []
 
 
-# -- thoughts --------------------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model", ["claude-sonnet-5", "claude-haiku-4-5"])
 @pytest.mark.parametrize(("redacts", "interleaves"), [(False, False), (True, False), (True, True)])
 async def test_thoughts_go_back_unchanged_and_in_their_places(
@@ -172,9 +169,6 @@ async def test_a_server_that_no_longer_takes_its_signatures(anthropic_server: Fa
     assert reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=model)))).content == "ok"
     assert 1 <= len(anthropic_server.refusals) <= 2
     assert "CalculatorTool with" in json.dumps(sent(anthropic_server)[-1]["messages"])
-
-
-# -- models that take other things than their names suggest ----------------------------------------------------------------------------
 
 
 def refusing(message: str) -> Failure:
@@ -238,9 +232,6 @@ async def test_the_form_of_an_answer(anthropic_server: FakeAnthropic, chat: Any)
         "type": "json_schema",
         "schema": {"type": "object", "properties": {"a": {"type": "array", "items": closed}}, "additionalProperties": False},
     }
-
-
-# -- usage, ends, lists, errors ----------------------------------------------------------------------------------------------------------
 
 
 async def test_usage_counts_what_was_read_and_written_in_the_cache(anthropic_server: FakeAnthropic, chat: Any) -> None:

@@ -110,9 +110,6 @@ async def test_seventy_conversations(google_server: FakeGoogle, chat: Any, model
     assert google_server.refusals == []
 
 
-# -- signatures ------------------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("model", ["gemini-3.5-flash", "gemini-2.5-flash"])
 @pytest.mark.parametrize("text", ["Je regarde", ""])
 async def test_signatures_go_back_unchanged_and_in_their_places(google_server: FakeGoogle, chat: Any, model: str, text: str) -> None:
@@ -169,9 +166,6 @@ async def test_names_that_the_api_does_not_take_come_back_as_they_were(google_se
     assert one.tool_calls[0].name == "3d render"
     await collect(chat.stream(ask("u", said(one), result("c", name="3d render"), tools=(tool,), model=MODEL)))
     assert google_server.refusals == []
-
-
-# -- models that take other things than their names suggest ----------------------------------------------------------------------------
 
 
 def refusing(message: str) -> Failure:
@@ -246,9 +240,6 @@ async def test_the_form_of_an_answer(google_server: FakeGoogle, chat: Any) -> No
     await collect(chat.stream(ask(model="gemini-2.5-flash", response_schema=schema, tools=(ADD,))))
     sent = ["responseJsonSchema" in body["generationConfig"] for body in google_server.chats[-2:]]
     assert sent == [True, False], "it is remembered of the two together alone"
-
-
-# -- usage, ends, lists, errors ----------------------------------------------------------------------------------------------------------
 
 
 async def test_usage_counts_what_was_read_from_the_cache_and_thought(google_server: FakeGoogle, chat: Any) -> None:

@@ -115,9 +115,6 @@ async def test_seventy_conversations(responses_server: FakeResponses, chat: Any,
     assert responses_server.refusals == []
 
 
-# -- reasoning -------------------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("interleaves", "phases"), [(False, False), (True, False), (True, True)])
 async def test_reasoning_goes_back_unchanged_and_in_its_place(
     responses_server: FakeResponses, chat: Any, interleaves: bool, phases: bool
@@ -175,9 +172,6 @@ async def test_reasoning_that_the_server_could_not_find_again_is_not_kept(respon
     output = [{"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "message", "content": [{"type": "output_text", "text": "a"}]}]
     responses_server.script(Reply(raw=json.dumps({"status": "completed", "output": output}).encode()))
     assert reply_of(await collect(chat.stream(ask("u", model=MODEL)))).provider_data is None
-
-
-# -- models that take other things than their names suggest ----------------------------------------------------------------------------
 
 
 def refusing(message: str, field: str | None = None) -> Failure:
@@ -246,9 +240,6 @@ async def test_the_form_of_an_answer(responses_server: FakeResponses, chat: Any)
     forms = [body["text"]["format"] for body in responses_server.chats]
     assert forms[0] == {"type": "json_schema", "name": "reply", "schema": closed, "strict": True}
     assert forms[1]["strict"] is False, "what strict mode would refuse is asked for without it"
-
-
-# -- usage, ends, lists, errors ----------------------------------------------------------------------------------------------------------
 
 
 async def test_usage_counts_what_was_read_and_written_in_the_cache(responses_server: FakeResponses, chat: Any) -> None:

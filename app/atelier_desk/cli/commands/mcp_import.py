@@ -32,9 +32,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     wanted = arguments.add
     names = {each.name for _where, each in found}
     if wanted and (unknown := [name for name in wanted if name not in names]):
-        raise UsageError(
-            N_("There is no {name} among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-"
-        )
+        raise UsageError(N_("{name} is not among them. Found: {names}."), name=", ".join(unknown), names=", ".join(sorted(names)) or "-")
     if not found:
         out.note(_("No MCP servers were found."))
     added, values = [], dict(map(name_and_value, arguments.value or ()))

@@ -31,7 +31,7 @@ def register(add: AddCommands) -> None:
     group.command("kept", _("size of the undo data"))
     group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
-    delete = group.command("delete-leftovers", _("delete such undo data permanently"))
+    delete = group.command("delete-leftovers", _("permanently delete undo data of this kind"))
     delete.add_argument("leftover", nargs="*", help=_("ids as the list of leftovers shows them"))
     flag(delete, "--all", _("all leftovers"))
     for name, words in (

@@ -37,7 +37,7 @@ def register(add: AddCommands) -> None:
     limit(made, 20, _("how many (20)"))
     of_one("resources", _("list a server's resources and resource templates"), TOOLS)
     content = of_one("read", _("read a resource of a server"))
-    content.add_argument("uri", help=_("its address; one with parts in braces gets them by --value"))
+    content.add_argument("uri", help=_("its address; --value fills in the parts in braces"))
     content.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
     of_one("on", _("enable a server"))
     of_one("off", _("disable a server"))

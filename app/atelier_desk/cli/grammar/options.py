@@ -21,7 +21,7 @@ def add_agent_options(parser: Parser) -> None:
     """Options that choose or make up an agent."""
     who = parser.add_argument_group(_("agent"))
     add_model_options(who)
-    who.add_argument("--system", metavar="TEXT", help=_("other instructions than the agent's"))
+    who.add_argument("--system", metavar="TEXT", help=_("instructions to use instead of the agent's"))
     who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("tool loading"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("tool-call format"))

@@ -45,7 +45,7 @@ def register(add: AddCommands) -> None:
     several(test, "--workspace", "DIR", _("a folder it may work in"))
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
     add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
-    test.add_argument("--profile", choices=PROFILES, default="ask", help=_("the profile it is made under (ask)"))
+    test.add_argument("--profile", choices=PROFILES, default="ask", help=_("permission profile to test with (default: ask)"))
     again = group.command("replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE)
     add_id(again, "workflow", "workflow")
     flag(again, "--all", _("every decision, not only those that would differ today"))
@@ -53,7 +53,7 @@ def register(add: AddCommands) -> None:
         "commands", _("the commands that run without asking, and with which options"), handler="safe_commands:commands", needs=DATABASE
     )
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
-    audit = group.command("audit", _("what was decided about the calls of agents, the newest first"), needs=DATABASE)
+    audit = group.command("audit", _("decisions on the agents' calls, newest first"), needs=DATABASE)
     add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
     audit.add_argument("--agent", metavar="AGENT", default="", help=_("of calls by the agent of this name or id"))
     audit.add_argument("--tool", metavar="TOOL", default="", help=_("of calls of this tool"))

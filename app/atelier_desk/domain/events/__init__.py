@@ -1,1 +1,1 @@
-"""What a journal holds."""
+"""Events of the journal."""

@@ -1,4 +1,4 @@
-"""What all events share: how long they matter, and the words they use."""
+"""Shared by all events: retention classes and enums."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Retention(StrEnum):
 
 
 class Dispatch(StrEnum):
-    """What a message does that arrives while the run works: wait its turn, take the step's place, stop the run, or be read later."""
+    """What a message does that arrives during a run: wait, replace the step, stop the run, or be read later."""
 
     QUEUE = "queue"
     REDIRECT = "redirect"
@@ -30,7 +30,7 @@ class LimitKind(StrEnum):
     COST = "cost"
     TIME = "time"
     MONTH = "month"
-    """The cost of everything in a calendar month: a setting, not a cap of the run."""
+    """Total cost in a calendar month: a setting, not a limit of the run."""
 
 
 class PauseReason(StrEnum):
@@ -39,18 +39,21 @@ class PauseReason(StrEnum):
     LOOP = "loop"
     STEP = "step"
     INTERRUPTED = "interrupted"
-    """What worked on the run ended: the command that followed it, the program, or by a kill."""
+    """The process that worked on the run ended: the following command, the program, or by a kill."""
 
 
 Ended = Literal["command", "program", "next_start", "killed", "damaged"]
-"""What ended when a run was interrupted. ``next_start``: the program, and its person wants the run continued at the next start."""
+"""What ended when a run was interrupted.
+
+``next_start``: the program, and its user wants the run continued at the next start.
+"""
 
 
 class CallStatus(StrEnum):
     OK = "ok"
     ERROR = "error"
     UNKNOWN = "unknown"
-    """The program ended during the call: whether it had an effect is not known."""
+    """The program ended during the call: its effect is unknown."""
     CANCELLED = "cancelled"
     TIMEOUT = "timeout"
 

@@ -1,7 +1,7 @@
-"""The journal's events: a discriminated union on ``type``. A run is the fold of its events, nothing else.
+"""Events of runs: a discriminated union on ``type``. A run is entirely determined by its events.
 
-Every event has a retention class that says what compaction may do with the conversation entry it made: critical entries stay, compressible
-ones may be summarised, disposable ones may be cut first.
+Each event has a retention class that tells compaction what to do with its conversation entry: critical ones stay,
+compressible ones may be summarised, disposable ones may be cut first.
 """
 
 from __future__ import annotations
@@ -107,24 +107,23 @@ __all__ = [
 ]
 
 EVENT_SCHEMA = 1
-"""Version of the stored event JSON; every released version stays readable."""
+"""Version of the stored event JSON; all released versions stay readable."""
 
 
 class RunStarted(Event):
     """A run begins.
 
     Attributes:
-        parent_call_id: for a sub-agent, the call of its parent that started it; ``title`` says in a few words what it is to do.
-        lineage: the runs above a sub-agent, the root first.
+        parent_call_id: for a sub-agent, the call that started it; ``title`` is its short task.
+        lineage: the runs above a sub-agent, root first.
         max_depth: the depth at which no sub-agents can be started.
-        trusted: those of the ``workspace`` folders that the person trusts.
-        instructions: what the trusted folders say to agents, as it was when the turn began.
-        skills: the skills there were when the turn began.
-        skills_withdrawn: folders of skills in the conversation it goes on with, which may be used no more.
-        attachments: texts that went with the messages of a sub-agent's parent, which it may read; their ``text`` is empty.
-        approvals: which calls need a person's yes, as the settings were when the run started; a sub-agent's are at least as strict as its
-            parent's.
-        tainted: what was read from outside before: by the conversation it goes on with, or by the team it is started by.
+        trusted: folders of ``workspace`` that the person trusts.
+        instructions: instruction files of trusted folders when the turn began.
+        skills: available skills when the turn began.
+        skills_withdrawn: folders of skills in the continued conversation that may no longer be used.
+        attachments: texts attached to messages of a sub-agent's parent, which it may read; their ``text`` is empty.
+        approvals: approval policy at the start; a sub-agent's is at least as strict as its parent's.
+        tainted: outside sources read before, by the continued conversation or the starting team.
     """
 
     type: Literal["run_started"] = "run_started"
@@ -152,9 +151,10 @@ class RunStarted(Event):
 
 
 class UserMessage(Event):
-    """Something a person says. ``agent`` answers from this message on; None: who answers already. ``invoked``: what its ``/name`` calls.
+    """A message of a person.
 
-    ``images`` and ``files`` are those of a program that sends its own; what a person attached is in ``attachments``.
+    ``agent`` answers from this message on; None: the same as before. ``invoked``: what its ``/name`` calls. ``images``
+    and ``files`` come from programs that send their own; a person's are in ``attachments``.
     """
 
     type: Literal["user_message"] = "user_message"
@@ -171,11 +171,11 @@ class UserMessage(Event):
 
 
 class QueueChanged(Event):
-    """A person changed what waits for the turn to end.
+    """A person changed the queued messages.
 
     Attributes:
-        order: ids of the messages that still wait, the next one first; one that waited and is not named was taken back.
-        edited: new texts by id; ``invoked`` what those call.
+        order: ids of the queued messages, next one first; omitted ones were withdrawn.
+        edited: new texts by id; ``invoked``: what those call.
     """
 
     type: Literal["queue_changed"] = "queue_changed"
@@ -186,7 +186,7 @@ class QueueChanged(Event):
 
 
 class QueuedSent(Event):
-    """A message that waited is sent now: it interrupts the turn."""
+    """A queued message is sent now: it interrupts the turn."""
 
     type: Literal["queued_sent"] = "queued_sent"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -194,14 +194,14 @@ class QueuedSent(Event):
 
 
 class ModelReplied(Event):
-    """A whole reply was received. ``cost`` is in ``reply.usage``; a server that does not count gets an estimate.
+    """A complete reply was received. ``cost`` is in ``reply.usage``, estimated if the server does not count.
 
-    ``frame`` names the system message and the tool definitions that were sent (see ``PromptFrame``); ``with_tools`` is false for a last
-    answer without tools, ``with_images`` for a model that got no pictures of tools; ``blind`` is true for one that is known to see none, so
-    that words stood in place of those a person attached. ``based_on`` is the number of the run's newest event when the request was made;
-    0: the one before this. ``searched_tools`` is how many tools were searched for instead of being listed, because their definitions would
-    have taken ``searched_tokens``; 0 when all were listed. ``search_scope`` says which those were; a journal that does not say it is of a
-    time when they were the tools of MCP servers.
+    ``frame`` refers to the sent system message and tool definitions (``PromptFrame``). ``with_tools`` is False for a
+    final answer without tools, ``with_images`` if tool images were omitted; ``blind`` is True for a model known not to
+    support images, which got text in place of attached ones. ``based_on`` is the number of the run's newest event when
+    the request was made; 0: the previous one. ``searched_tools`` is the number of tools searched for instead of listed,
+    because their definitions would have taken ``searched_tokens``; 0 if all were listed. ``search_scope`` says which
+    ones; in older journals without it they were the tools of MCP servers.
     """
 
     type: Literal["model_replied"] = "model_replied"
@@ -221,15 +221,16 @@ class ModelReplied(Event):
     context_tokens: int = 0
     context_window: int = 0
     max_tokens: int | None = None
-    """Tokens the reply was allowed to have: what the run's caps had room for, at most the agent's own limit."""
+    """Maximum tokens of the reply: what the run's limits allowed, at most the agent's own limit."""
     duration_ms: int = 0
     reasoning_ms: int = 0
 
 
 class ReplyCutOff(Event):
-    """A reply that was cut off by a stop, a message that redirects, an error or a kill; it is shown, and not sent to the model again.
+    """A reply was cut off by a stop, a redirecting message, an error or a kill; it is shown, but not sent to the model
+    again.
 
-    ``usage`` is estimated: the request, and what was received of the reply. Servers tell their counts at the end alone.
+    ``usage`` is an estimate of the request and the received part: servers report counts only at the end.
     """
 
     type: Literal["reply_cut_off"] = "reply_cut_off"
@@ -248,12 +249,18 @@ class ModelRetried(Event):
     delay_s: float
     reason: str
     again: bool = False
-    """The whole request is sent again: a sub-agent's after its provider gave up, or any after the connection dropped in the middle of the
-    reply. Else the provider tries by itself."""
+    """The whole request is sent again.
+
+    For a sub-agent after its provider gave up, or after a connection dropped during the reply. Otherwise the provider
+    itself retries.
+    """
 
 
 class ToolsRefused(Event):
-    """The server takes no tool definitions; from here on the run's calls are written as text. ``reason`` is what the server said."""
+    """The server accepts no tool definitions.
+
+    From now on the run's calls are written as text. ``reason`` is the server's message.
+    """
 
     type: Literal["tools_refused"] = "tools_refused"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
@@ -261,12 +268,12 @@ class ToolsRefused(Event):
 
 
 class ImagesRejected(Event):
-    """The model takes no pictures; from here on words stand in their place. ``reason`` is what the server said.
+    """The model accepts no images; from now on text replaces them. ``reason`` is the server's message.
 
     Attributes:
-        entries: the entries whose pictures alone are left out, for a server that may take others: for good, if it then accepts the
-            request. Empty: no picture is sent any more.
-        names: of those pictures, for a person.
+        entries: entries whose images only are omitted, if the server may accept others; permanently, if it then accepts
+            the request. Empty: all images.
+        names: of those images, for a person.
     """
 
     type: Literal["pictures_refused"] = "pictures_refused"
@@ -279,9 +286,9 @@ class ImagesRejected(Event):
 class ToolCallStarted(Event):
     """The intent: committed before the tool runs.
 
-    ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` what was decided about it (None: a call that
-    nothing is decided about) and ``grounds`` what that rests on (None: decided by a version that kept none), ``taint`` what it reads from
-    outside: a host, a server, a path, a command (empty: nothing), the rest what the tool said of it.
+    ``tool`` is what runs, ``via`` the control tool that named it; ``verdict`` the decision (None for calls without one)
+    and ``grounds`` its facts (None in older versions); ``taint`` the outside source it reads (a host, server, path or
+    command; empty: none); the rest comes from the tool's description of the call.
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
@@ -306,11 +313,12 @@ class ToolCallFinished(Event):
 
     Attributes:
         end: the tool ended the run.
-        parts: texts, pictures, kept files and changes of files.
-        state: what the tool's later calls in this run find as their state; None leaves it.
+        parts: texts, images, stored files and file changes.
+        state: the tool's state for later calls in this run; None leaves it unchanged.
         skill: the skill whose instructions this result is.
-        state_of: the name of a state that several tools share: ``state`` is put into what is there. Empty: the tool's own, replaced.
-        tainted: what came in from outside with the result, where that showed only then.
+        state_of: name of a state shared by several tools, into which ``state`` is merged. Empty: the tool's own,
+            replaced.
+        tainted: outside sources of the result that were only known afterwards.
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
@@ -334,9 +342,10 @@ class ToolCallFinished(Event):
 
 
 class OutputShown(Event):
-    """The ``output`` tool showed something to the user; ``result`` and ``report`` of a sub-agent are handed to its parent with its report.
+    """The ``output`` tool showed something to the user; a sub-agent's ``result`` and ``report`` are passed to its parent
+    with its report.
 
-    ``report`` is the name under which the text was stored, empty when it was not.
+    ``report`` is the name under which the text was stored, empty if it was not.
     """
 
     type: Literal["output_shown"] = "output_shown"
@@ -348,9 +357,9 @@ class OutputShown(Event):
 
 
 class TaskChanged(Event):
-    """A task was created, changed, completed or deleted, by a tool or by a person.
+    """A task was created, changed, completed or deleted, by a tool or a person.
 
-    ``task`` is the whole task, ``fields`` names what changed of it; None: all of it (it is new, or gone).
+    ``task`` is the whole task, ``fields`` the changed fields; None: all (it is new or deleted).
     """
 
     type: Literal["task_changed"] = "task_changed"
@@ -367,7 +376,7 @@ class QuestionAsked(Event):
 
 
 class QuestionAnswered(Event):
-    """A person answered or skipped, or the time ran out; becomes the waiting call's result."""
+    """A person answered or skipped, or it timed out; becomes the waiting call's result."""
 
     type: Literal["question_answered"] = "question_answered"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -379,7 +388,7 @@ class QuestionAnswered(Event):
 
 
 class Injected(Event):
-    """Something the engine says to the model: a warning, "are you done?", a note about an interruption."""
+    """A message of the engine to the model: a warning, "are you done?", a note about an interruption."""
 
     type: Literal["injected"] = "injected"
     reason: str
@@ -390,11 +399,11 @@ class ContextCompacted(Event):
     """Older entries were cut or replaced so that the request fits.
 
     Attributes:
-        method: ``cut_results`` (old tool output shortened), ``summary`` (by the model), ``digest`` (without it) or ``cut_message`` (one
-            entry shortened to ``kept`` characters).
-        dropped: sequence numbers of the entries that are no longer sent whole.
-        summary: what stands in their place.
-        covers_history: the summary also stands for all earlier runs.
+        method: ``cut_results`` (old tool results shortened), ``summary`` (by the model), ``digest`` (without it) or
+            ``cut_message`` (one entry shortened to ``kept`` characters).
+        dropped: sequence numbers of entries that are no longer sent in full.
+        summary: their replacement.
+        covers_history: the summary also replaces all earlier runs.
     """
 
     type: Literal["context_compacted"] = "context_compacted"
@@ -410,7 +419,10 @@ class ContextCompacted(Event):
 
 
 class WindowLearned(Event):
-    """The server said that its window is smaller than was thought; requests are built for ``context_window`` tokens from here on."""
+    """The server reported a smaller context than assumed.
+
+    From now on requests are built for ``context_window`` tokens.
+    """
 
     type: Literal["window_learned"] = "window_learned"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
@@ -418,7 +430,10 @@ class WindowLearned(Event):
 
 
 class LimitReached(Event):
-    """``needed``: US dollars that the next request may cost, where ``left`` was not enough for it; both 0 for other caps."""
+    """A limit was reached.
+
+    ``needed``: US dollars that the next request may cost, where ``left`` was insufficient; both 0 for other limits.
+    """
 
     type: Literal["limit_reached"] = "limit_reached"
     limit: LimitKind
@@ -439,12 +454,13 @@ class LoopDetected(Event):
 
 
 class RunPaused(Event):
-    """The run is held until somebody lets it go on.
+    """The run waits until somebody resumes it.
 
     Attributes:
-        ended: for an interrupted run, what ended: the ``command`` that followed it (a person ended it), the ``program``, also as
-            ``next_start``: its person wants the run continued at the next start of the window, ``killed``: found
-            by the next process, so that nobody knows how long it worked; or ``damaged``: rows that may forbid something are.
+        ended: for an interrupted run, what ended: the ``command`` that followed it (by a person); the ``program``;
+            ``next_start``: the program, and its user wants the run continued at the window's next start; ``killed``:
+            noticed by the next process, so its working time is unknown; or ``damaged``: rows that may restrict agents
+            are damaged.
     """
 
     type: Literal["run_paused"] = "run_paused"
@@ -453,7 +469,11 @@ class RunPaused(Event):
 
 
 class RunResumed(Event):
-    """The run goes on. ``raise_limits`` adds to the caps that stopped it (by ``LimitKind``); ``steps`` allows that many steps, None all."""
+    """The run continues.
+
+    ``raise_limits`` adds to the limits that stopped it (by ``LimitKind``); ``steps`` is the number of allowed steps,
+    None: all.
+    """
 
     type: Literal["run_resumed"] = "run_resumed"
     raise_limits: dict[LimitKind, float] = {}
@@ -462,15 +482,15 @@ class RunResumed(Event):
 
 
 class RightsNarrowed(Event):
-    """A person took something from agents while the run was not over. Whatever it says, a run may do less after it, never more.
+    """A person withdrew rights during the run. It can only ever reduce what a run may do.
 
     Attributes:
-        rules: new ones that forbid or ask.
-        withdrawn: ids of rules that allowed something and stand no longer.
-        folders: those of the workspace that were taken away.
-        untrusted: those that the person trusts no more: their instructions and skills count no longer, and were read from outside.
-        skills_withdrawn: the folders of skills that may be used no more, as the run names them.
-        mode, settings: what is asked about from now on, where that is more; ``settings`` without rules.
+        rules: new ones that deny or ask.
+        withdrawn: ids of withdrawn allow rules.
+        folders: withdrawn workspace folders.
+        untrusted: folders no longer trusted: their instructions and skills are ignored, and count as outside content.
+        skills_withdrawn: folders of skills that may no longer be used, as named in the run.
+        mode, settings: stricter approval settings; ``settings`` without rules.
     """
 
     type: Literal["rights_narrowed"] = "rights_narrowed"
@@ -485,12 +505,12 @@ class RightsNarrowed(Event):
 
 
 class RunFailed(Event):
-    """The model could not be reached or answered nonsense; the run is over unless a person retries, which resumes it.
+    """The model was unreachable or gave an invalid answer; the run is over unless a person retries, which resumes it.
 
     Attributes:
-        message: what happened, with what a server said in its own words.
-        words: the same without those; ``detail`` is what they are. Both empty: the message says it all.
-        provider: the model server it came from; empty when it came from none.
+        message: what happened, including the server's message.
+        words: without the server's message, which is ``detail``. Both empty: the message is complete.
+        provider: the model server concerned; empty if none.
     """
 
     type: Literal["run_failed"] = "run_failed"
@@ -503,16 +523,16 @@ class RunFailed(Event):
 
 
 def handed_over(summary: str, result: str) -> str:
-    """The answer of an agent that ends its run with a summary and a result, as Markdown; neither is said twice."""
+    """Return the Markdown answer of an agent that ends its run with a summary and a result, without repetition."""
     if not summary or summary.strip() in result:
         return result
     return summary if result.strip() in summary else f"{summary}\n\n{result}"
 
 
 class RunFinished(Event):
-    """The run is over. ``summary`` and ``result`` are what the agent handed over with its end, see ``handed_over``.
+    """The run is over. ``summary`` and ``result`` come from the agent, see ``handed_over``.
 
-    ``misfit`` says why its answer does not fit the agent's ``answer_schema``; empty when it does, or there is none.
+    ``misfit`` says why its answer does not match the agent's ``answer_schema``; empty if it does, or there is none.
     """
 
     type: Literal["run_finished"] = "run_finished"
@@ -579,10 +599,10 @@ class RunEvent(Model):
     """An event with its envelope.
 
     Attributes:
-        id: the events of one commit share all but the last four digits, which number them.
-        seq: number in the run, from 1 without gaps; 0 for an event that belongs to the workflow and to no run (``run_id`` empty).
-        stream_from: number of its first durable stream event in the workflow; one that makes none carries the number of the next one,
-            so that ordering by it and by ``seq`` gives the workflow's events as they happened.
+        id: events of one commit differ only in the last four digits, which number them.
+        seq: number in the run, from 1 without gaps; 0 for an event of the workflow without a run (``run_id`` empty).
+        stream_from: number of its first durable stream event in the workflow, or of the next one if it has none;
+            ordering by it and ``seq`` gives the workflow's events chronologically.
     """
 
     id: str = Field(default_factory=new_id)
@@ -596,12 +616,12 @@ class RunEvent(Model):
 
     @property
     def commit(self) -> str:
-        """Names the commit it was written in."""
+        """Identifies the commit."""
         return self.id[:-4]
 
 
 def event_id(commit: str, index: int) -> str:
-    """The id of the event ``index`` (from 0) of a commit; ``commit`` is an id of which the last four digits are not used."""
+    """Return the id of event ``index`` (from 0) of a commit; the last four digits of ``commit`` are replaced."""
     return f"{commit[:-4]}{index % 0x10000:04x}"
 
 

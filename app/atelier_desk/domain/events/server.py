@@ -1,4 +1,4 @@
-"""Events of what an MCP server asks for in the middle of a call."""
+"""Events about requests of an MCP server during a call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from atelier_desk.domain.model_messages import Usage
 
 
 class ServersLacking(Event):
-    """MCP servers of the agent give the run nothing, or not all they list.
+    """MCP servers of the agent provide nothing, or not everything they list.
 
     Attributes:
-        problems: those that were not said in the workflow before, or are others now.
-        well: servers whose problem, said before, is over.
+        problems: new or changed problems in the workflow.
+        well: servers whose earlier problem is resolved.
     """
 
     type: Literal["servers_lacking"] = "servers_lacking"
@@ -24,14 +24,14 @@ class ServersLacking(Event):
 
 
 class InputRequired(Event):
-    """An MCP server must know something before it answers a call: the call waits for it, and is then made again with the answers.
+    """An MCP server needs information before it answers: the call waits, and is then repeated with the answers.
 
     Attributes:
-        state: of the server, sent back as it came; None for none.
-        answers: those given without a person, by the server's key, as they are sent.
-        keys: what a person is asked; their questions are committed with this.
-        note: what the model is told of it with the result.
-        round: from 1, how often it has asked in this call.
+        state: opaque server state, sent back unchanged; None if there is none.
+        answers: those given without a person, by the server's key, as sent.
+        keys: questions for a person, committed together with this.
+        note: told to the model with the result.
+        round: number of requests in this call, from 1.
     """
 
     type: Literal["input_required"] = "input_required"
@@ -46,7 +46,7 @@ class InputRequired(Event):
 
 
 class InputSent(Event):
-    """All that a server asked for is there: the call is made again with it."""
+    """All answers for the server are available: the call is repeated with them."""
 
     type: Literal["input_sent"] = "input_sent"
     call_id: str
@@ -54,10 +54,10 @@ class InputSent(Event):
 
 
 class SampledForServer(Event):
-    """A model was asked for an MCP server, as a person allowed.
+    """A model was asked for an MCP server, with a person's approval.
 
     Attributes:
-        key: what the server calls its request; empty for one that came while its call went on.
+        key: the server's name of its request; empty for one during a running call.
     """
 
     type: Literal["sampled_for_server"] = "sampled_for_server"
@@ -74,6 +74,6 @@ class SampledForServer(Event):
 
     @property
     def answer(self) -> dict[str, Any]:
-        """As the protocol has it."""
+        """Return the protocol's form of the answer."""
         content = {"type": "text", "text": self.text}
         return {"role": "assistant", "content": content, "model": self.model, "stopReason": self.stop_reason or "endTurn"}

@@ -1,4 +1,4 @@
-"""Events of approvals and teams, and of what people change of a conversation's context."""
+"""Events of approvals, teams, and people's changes of a conversation's context."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
 
 AnsweredBy = Literal["parent", "user", "engine"]
-"""Who answered a sub-agent: the parent's model, the user in its place, or the engine for a parent that will not answer any more."""
+"""Who answered a sub-agent.
+
+The parent's model, the user in its place, or the engine for a parent that cannot answer any more.
+"""
 
 
 class ApprovalRequested(Event):
-    """A call must not run before a person says yes; ``grounds``: see ``ToolCallStarted``."""
+    """A call must not run before a person approves; ``grounds``: see ``ToolCallStarted``."""
 
     type: Literal["approval_requested"] = "approval_requested"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -26,11 +29,11 @@ class ApprovalRequested(Event):
 
 
 class ApprovalDecided(Event, Decision):
-    """A person, or the time that ran out, decided about one call.
+    """A person, or the timeout, decided about one call.
 
     Attributes:
-        scope: ``run`` made ``rules`` for this run and sub-agents started later, ``always`` stored them.
-        seen_ms: how long the card could be seen before.
+        scope: ``run`` applied ``rules`` to this run and later sub-agents, ``always`` stored them.
+        seen_ms: how long the card was visible before.
     """
 
     type: Literal["approval_decided"] = "approval_decided"
@@ -41,7 +44,7 @@ class ApprovalDecided(Event, Decision):
 
 
 class ApprovalAskedAgain(Event):
-    """Nobody decided in time, and the owner wants to be asked again: the time starts anew."""
+    """Nobody decided in time, and the user wants to be asked again: the time restarts."""
 
     type: Literal["approval_asked_again"] = "approval_asked_again"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
@@ -50,9 +53,10 @@ class ApprovalAskedAgain(Event):
 
 
 class ChildrenPlanned(Event):
-    """A call wants sub-agents. They start stage by stage; the call has its result when all are over, or at once in the background.
+    """A call requests sub-agents. They start stage by stage; the call's result comes when all have ended, or at once in
+    the background.
 
-    ``stop_on_error``: after a stage with a failure the later ones are not run.
+    ``stop_on_error``: skip later stages after a stage with a failure.
     """
 
     type: Literal["children_planned"] = "children_planned"
@@ -64,7 +68,10 @@ class ChildrenPlanned(Event):
 
 
 class ChildStarted(Event):
-    """A planned sub-agent starts: committed together with the first events of its run. ``share`` is its part of the parent's budget."""
+    """A planned sub-agent starts.
+
+    Committed with the first events of its run. ``share`` is its part of the parent's budget.
+    """
 
     type: Literal["child_started"] = "child_started"
     child_id: str
@@ -72,9 +79,11 @@ class ChildStarted(Event):
 
 
 class ChildFinished(Event):
-    """A sub-agent is over: committed together with the end of its run. ``spent`` counts everything below it, ``tainted`` is what it read
-    from outside, ``sources`` are the pages of the web that its report rests on. ``duration_ms`` is its own time, from its start to its end;
-    None where it never started."""
+    """A sub-agent has ended: committed with the end of its run.
+
+    ``spent`` includes everything below it, ``tainted`` its outside sources, ``sources`` the web pages its report is
+    based on. ``duration_ms`` is the time from its start to its end; None if it never started.
+    """
 
     type: Literal["child_finished"] = "child_finished"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -89,7 +98,7 @@ class ChildFinished(Event):
 
 
 class ChildAsked(Event):
-    """A sub-agent waits for an answer of this run: committed together with its ``ParentAsked``."""
+    """A sub-agent waits for an answer of this run: committed with its ``ParentAsked``."""
 
     type: Literal["child_asked"] = "child_asked"
     retention: ClassVar[Retention] = Retention.CRITICAL
@@ -98,7 +107,7 @@ class ChildAsked(Event):
 
 
 class ChildAnswered(Event):
-    """A sub-agent of this run got its answer, or its question was taken back."""
+    """A sub-agent of this run got its answer, or its question was withdrawn."""
 
     type: Literal["child_answered"] = "child_answered"
     child_id: str
@@ -107,7 +116,7 @@ class ChildAnswered(Event):
 
 
 class ChildrenJoined(Event):
-    """A call waits for sub-agents that were started before."""
+    """A call waits for sub-agents started earlier."""
 
     type: Literal["children_joined"] = "children_joined"
     call_id: str
@@ -135,7 +144,7 @@ class ParentAnswered(Event):
 
 
 class LimitsRaised(Event):
-    """The owner raised a sub-agent's caps: what was added to them is added to the caps above it."""
+    """The user raised a sub-agent's limits: the limits above it are raised by the same amount."""
 
     type: Literal["limits_raised"] = "limits_raised"
     child_id: str
@@ -143,10 +152,10 @@ class LimitsRaised(Event):
 
 
 class EntryPinned(Event):
-    """A person pinned an entry of the conversation, or took the pin away: a pinned entry is never cut, summarised or left out.
+    """A person pinned or unpinned an entry of the conversation: a pinned entry is never cut, summarised or omitted.
 
-    ``origin`` names the entry: the run and number of the event that made it, joined by a colon; empty for a message the model is not sent
-    any more. ``message_id`` is the message of the transcript that shows it, empty when none does.
+    ``origin`` is the entry: run and number of its event, joined by a colon; empty for a message that is no longer sent
+    to the model. ``message_id`` is the transcript message that shows it, empty if none does.
     """
 
     type: Literal["entry_pinned"] = "entry_pinned"
@@ -157,8 +166,10 @@ class EntryPinned(Event):
 
 
 class TitleGenerated(Event):
-    """A model was asked what the workflow is about. ``title`` is empty when it gave none that is fit; the request is paid for all the
-    same."""
+    """A model was asked for the workflow's title.
+
+    ``title`` is empty if it gave no usable one; the request costs the same.
+    """
 
     type: Literal["title_written"] = "title_written"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
@@ -170,7 +181,10 @@ class TitleGenerated(Event):
 
 
 class MemoryExtractionDone(Event):
-    """A model was asked what of the turn is to be remembered; ``count`` facts were proposed. The request is paid for also without any."""
+    """A model was asked what to remember of the turn.
+
+    ``count`` facts were proposed. The request costs the same without any.
+    """
 
     type: Literal["memories_sought"] = "memories_sought"
     retention: ClassVar[Retention] = Retention.DISPOSABLE
@@ -182,7 +196,7 @@ class MemoryExtractionDone(Event):
 
 
 class PictureDescribed(Event):
-    """A call had a model that sees look at a picture; what that used is the run's."""
+    """A call asked a vision model about an image; its usage belongs to the run."""
 
     type: Literal["picture_described"] = "picture_described"
     call_id: str
@@ -193,7 +207,10 @@ class PictureDescribed(Event):
 
 
 class CompactionUndone(Event):
-    """A person undid a compaction: what it cut or replaced is sent whole again. ``origin`` names the ``ContextCompacted`` event."""
+    """A person undid a compaction.
+
+    What it cut or replaced is sent in full again. ``origin`` is the ``ContextCompacted`` event.
+    """
 
     type: Literal["compaction_undone"] = "compaction_undone"
     retention: ClassVar[Retention] = Retention.DISPOSABLE

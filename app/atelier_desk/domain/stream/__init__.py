@@ -1,1 +1,1 @@
-"""What the engine tells while it works."""
+"""Events that the engine sends while it works."""

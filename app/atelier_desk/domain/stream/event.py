@@ -1,4 +1,7 @@
-"""Stream events: what ``run --json`` prints and the desktop's bridge carries. Their shape, version 1, is fixed: docs/events.md."""
+"""Stream events, as printed by ``run --json`` and used by the window.
+
+Their format, version 1, is fixed: docs/events.md.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ __all__ = ["ChunkType", "StreamEvent", "Topic"]
 
 
 class StreamEvent(Model):
-    """One event of the stream; the fields beyond the envelope depend on ``chunk_type``: ``payload`` has them typed, ``data`` as they are
-    sent.
+    """One event of the stream; fields beyond the envelope depend on ``chunk_type``: ``payload`` has them typed, ``data``
+    raw.
 
-    ``wire()`` gives the flat JSON object of docs/events.md. A durable event has the next number of its workflow; one that is not
-    durable carries the number of the last durable event before it.
+    ``wire()`` returns the flat JSON object of docs/events.md. A durable event has the next number of its workflow;
+    others carry the number of the last durable event before.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -39,20 +42,20 @@ class StreamEvent(Model):
 
     @property
     def payload(self) -> Payload:
-        """``data`` as an object of the class of its ``chunk_type``, made when it is first asked for: every part of a window asks."""
+        """``data`` as an object of its ``chunk_type``'s class, cached because every part of a window reads it."""
         known: tuple[dict[str, Any], Payload] | None = self.__dict__.get("_payload")
-        if known is None or known[0] is not self.data:  # a changed copy comes with what was made of the old data
+        if known is None or known[0] is not self.data:  # a changed copy carries the cached payload of the old data
             known = self.data, Payload.by_chunk[self.chunk_type].model_validate(self.data)
             self.__dict__["_payload"] = known
         return known[1]
 
     def wire(self) -> dict[str, Any]:
-        """The flat object that leaves the process."""
+        """Return the flat object for other processes."""
         envelope = self.model_dump(mode="json", exclude={"data"})
         return {**envelope, **self.data}
 
     @classmethod
     def from_wire(cls, obj: dict[str, Any]) -> StreamEvent:
-        """The inverse of ``wire``; fields that are not of the envelope become ``data``."""
+        """Inverse of ``wire``; fields outside the envelope become ``data``."""
         envelope = {key: value for key, value in obj.items() if key in cls.model_fields and key != "data"}
         return cls(**envelope, data={key: value for key, value in obj.items() if key not in cls.model_fields})

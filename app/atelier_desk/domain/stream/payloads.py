@@ -1,7 +1,7 @@
-"""The kinds of stream events, and what each says: one class for each ``chunk_type``, with its fields; docs/events.md lists them.
+"""Kinds of stream events: one class per ``chunk_type`` with its fields; docs/events.md lists them.
 
-Who sends an event makes an object of its class, which mypy checks; ``said`` is what is sent. A field that an event leaves out has its
-default here: nothing was said of it.
+Senders create an object of the class, which mypy checks; ``said`` returns what is sent. Fields that an event may omit
+have their default here.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class ChunkType(StrEnum):
 
 
 def optional(default: Any) -> Any:
-    """A field that is sent only when it is not ``default``; every other one is sent always."""
+    """Return a field that is sent only if it is not ``default``; all others are always sent."""
     return Field(default=default, exclude_if=lambda value: value == default)
 
 
 class Payload(Model):
-    """Base of them all; a field that is not known here is left out, so that a newer engine can say more."""
+    """Base of all payloads; unknown fields are ignored, so that newer engines can add some."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -68,7 +68,7 @@ class Payload(Model):
     chunk: ClassVar[ChunkType]
 
     def said(self) -> dict[str, Any]:
-        """The fields as JSON values, as they are sent."""
+        """The fields as JSON values, as sent."""
         return self.model_dump(mode="json")
 
     def __init_subclass__(cls, chunk: ChunkType | None = None, **kwargs: Any) -> None:
@@ -78,16 +78,16 @@ class Payload(Model):
             cls.chunk = chunk
 
 
-# -- turns and runs --------------------------------------------------------------------------------------------------------------------
-
-
 class WorkflowStart(Payload, chunk=ChunkType.WORKFLOW_START):
     pass
 
 
 class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
-    """``status`` completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason`` when the reply is not whole;
-    ``answer`` the object that a completed run answered with, of an agent whose answers have a schema, when it fits."""
+    """The team has ended.
+
+    ``status``: completed, error, cancelled, abandoned, limited, waiting or interrupted; ``finish_reason``: set if the reply
+    is incomplete; ``answer``: the object of a completed run whose agent has an answer schema, if it is valid.
+    """
 
     status: str = ""
     error: str = optional("")
@@ -96,8 +96,11 @@ class WorkflowComplete(Payload, chunk=ChunkType.WORKFLOW_COMPLETE):
 
 
 class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
-    """``status`` a ``RunStatus`` value; ``ended`` what cut an interrupted run off. An end that is told in the transcript has the
-    ``message_id`` of its notice, and its words in ``content``."""
+    """The status of a run changed.
+
+    ``status``: a ``RunStatus`` value; ``ended``: what interrupted a run. An end shown in the transcript has the
+    ``message_id`` of its notice, and its text in ``content``.
+    """
 
     status: str = ""
     ended: str = optional("")
@@ -106,7 +109,10 @@ class RunStatusChanged(Payload, chunk=ChunkType.RUN_STATUS):
 
 
 class Failure(Payload, chunk=ChunkType.ERROR):
-    """``message`` with, ``words`` without what a server said in its own words, the ``detail``; ``provider`` is that server."""
+    """``message`` includes, ``words`` omits the server's own message, which is ``detail``.
+
+    ``provider`` is that server.
+    """
 
     code: str = ""
     message: str = ""
@@ -116,11 +122,8 @@ class Failure(Payload, chunk=ChunkType.ERROR):
     recoverable: bool = True
 
 
-# -- what is said ----------------------------------------------------------------------------------------------------------------------
-
-
 class TextPayload(Payload):
-    """A piece of the reply under way; an empty ``message_id``: of the run's only one."""
+    """Part of the reply in progress; an empty ``message_id`` means the only reply of the run."""
 
     content: str = ""
     message_id: str = ""
@@ -131,15 +134,16 @@ class Token(TextPayload, chunk=ChunkType.TOKEN):
 
 
 class Reasoning(TextPayload, chunk=ChunkType.REASONING):
-    """``all_before``: what came as the answer until now was thought, too."""
+    """``all_before``: everything sent as the answer so far was reasoning, too."""
 
     all_before: bool = optional(False)
 
 
 class Attachment(Payload):
-    """A picture (``bytes``) or a text file (``name``, ``text``: what the model is given of it, of so many ``characters``).
+    """An image or a text file.
 
-    What a person attached has more: ``sha256``, by which the workflow has its bytes, and the facts of ``domain.attachment.Attachment``.
+    An image has ``bytes``; a text file ``name`` and ``text``, the part given to the model, of ``characters`` in all. A
+    person's attachment also has ``sha256``, which locates its bytes, and the fields of ``domain.attachment.Attachment``.
     """
 
     media_type: str = ""
@@ -158,7 +162,7 @@ class Attachment(Payload):
 
 
 class MessageAdded(Payload, chunk=ChunkType.MESSAGE):
-    """A whole message. ``strategy`` of a user's; the fields from ``finish_reason`` on of a reply."""
+    """A complete message. ``strategy`` is for a user's; the fields from ``finish_reason`` on are for a reply."""
 
     message_id: str = ""
     role: str = ""
@@ -176,7 +180,7 @@ class MessageAdded(Payload, chunk=ChunkType.MESSAGE):
 
 
 class Waiting(Payload):
-    """A message that waits its turn: its text, how many pictures and which files are with it."""
+    """A queued message: its text, number of images, and names of files."""
 
     message_id: str = ""
     content: str = ""
@@ -185,16 +189,13 @@ class Waiting(Payload):
 
 
 class QueueShown(Payload, chunk=ChunkType.QUEUE):
-    """All messages of the workflow that wait until the turn before them is answered, the next one first."""
+    """All queued messages of the workflow, which wait until the preceding turn is answered; next one first."""
 
     messages: tuple[Waiting, ...] = ()
 
 
-# -- tools and approvals ---------------------------------------------------------------------------------------------------------------
-
-
 class CallPlace(Payload):
-    """Which call of which reply: ``message_id`` and, from 0, its place among the calls of it."""
+    """Position of a call: ``message_id`` of the reply, and its index among the reply's calls, from 0."""
 
     call_id: str = ""
     message_id: str = optional("")
@@ -202,7 +203,7 @@ class CallPlace(Payload):
 
 
 class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
-    """``taint`` names what the call reads from outside."""
+    """``taint``: outside source that the call reads."""
 
     tool: str = ""
     arguments: dict[str, Any] = {}
@@ -216,7 +217,10 @@ class ToolStart(CallPlace, chunk=ChunkType.TOOL_START):
 
 
 class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
-    """``progress`` in percent; ``content`` may hold the sequences of colours (ECMA-48, SGR) that a command printed, and no others."""
+    """``progress`` in percent.
+
+    ``content`` may contain the colour sequences (ECMA-48, SGR) of a command's output, and no others.
+    """
 
     call_id: str = ""
     progress: int = 0
@@ -224,7 +228,7 @@ class ToolProgress(Payload, chunk=ChunkType.TOOL_PROGRESS):
 
 
 class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
-    """``status`` a ``CallStatus`` value."""
+    """``status``: a ``CallStatus`` value."""
 
     call_id: str = ""
     tool: str = ""
@@ -238,7 +242,7 @@ class ToolEnd(Payload, chunk=ChunkType.TOOL_END):
 
 
 class ValidationRequired(CallPlace, chunk=ChunkType.VALIDATION_REQUIRED):
-    """An ``ApprovalRequest`` that waits; ``pending`` how many of the workflow do."""
+    """A pending ``ApprovalRequest``; ``pending``: number of pending ones in the workflow."""
 
     validation_id: str = ""
     type: str = ""
@@ -268,11 +272,8 @@ class ValidationResponse(Payload, chunk=ChunkType.VALIDATION_RESPONSE):
     note: str = optional("")
 
 
-# -- sub-agents, told in their parent's events -----------------------------------------------------------------------------------------
-
-
 class SubAgent(Payload):
-    """``sub_agent_id`` is its run; ``call_id`` the call of the parent that started it."""
+    """``sub_agent_id`` is its run; ``call_id``: the call of the parent that started it."""
 
     sub_agent_id: str = ""
     sub_agent_name: str = ""
@@ -288,9 +289,9 @@ class SubAgentStart(SubAgent, chunk=ChunkType.SUB_AGENT_START):
 
 
 class SubAgentProgress(SubAgent, chunk=ChunkType.SUB_AGENT_PROGRESS):
-    """Tokens and cost with the reply under way, as in ``UsageTotals``; ``progress`` in percent, None when nobody knows.
+    """Tokens and cost including the reply in progress, as in ``UsageTotals``.
 
-    ``current_title``: the tool's name for people, an English ``N_`` text.
+    ``progress`` in percent, None if unknown. ``current_title``: the tool's display name, an English ``N_`` text.
     """
 
     tokens_input: int = 0
@@ -321,9 +322,6 @@ class SubAgentAnswer(SubAgent, chunk=ChunkType.SUB_AGENT_ANSWER):
 
     content: str = ""
     by: str = ""
-
-
-# -- tasks and questions ---------------------------------------------------------------------------------------------------------------
 
 
 class TaskNews(Payload):
@@ -368,7 +366,7 @@ class UserQuestionStart(Payload, chunk=ChunkType.USER_QUESTION_START):
 
 
 class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
-    """``answer``: what was chosen and written, in words."""
+    """``answer``: choices and text, in words."""
 
     question_id: str = ""
     status: str = "answered"
@@ -376,11 +374,8 @@ class UserQuestionComplete(Payload, chunk=ChunkType.USER_QUESTION_COMPLETE):
     pending: int = 0
 
 
-# -- figures and notices ---------------------------------------------------------------------------------------------------------------
-
-
 class UsageTotals(Payload):
-    """Tokens, and cost in US dollars; None when no price is known."""
+    """Tokens, and cost in US dollars; None if no price is known."""
 
     tokens_input: int = 0
     tokens_output: int = 0
@@ -388,8 +383,11 @@ class UsageTotals(Payload):
 
 
 class UsageUpdated(UsageTotals, chunk=ChunkType.USAGE):
-    """What one reply used, and the sums with it: of the run alone (``own``), with its sub-agents that are over (``run``), of the team and
-    the workflow. ``message_id`` names the reply; what was used without a whole one has none."""
+    """Usage of one reply, and totals including it.
+
+    Of the run only (``own``), with its ended sub-agents (``run``), of the team and the workflow. ``message_id`` is the
+    reply; usage without a complete reply has none.
+    """
 
     message_id: str = optional("")
     context_tokens: int = 0
@@ -402,7 +400,10 @@ class UsageUpdated(UsageTotals, chunk=ChunkType.USAGE):
 
 
 class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
-    """``reason`` pinned, unpinned or undone; ``message_id`` of the transcript's message that was pinned, when there is one."""
+    """A person changed the context of the conversation.
+
+    ``reason``: pinned, unpinned or undone; ``message_id``: the transcript message that was pinned, if there is one.
+    """
 
     reason: str = ""
     origin: str = ""
@@ -410,7 +411,7 @@ class ContextChanged(Payload, chunk=ChunkType.CONTEXT_CHANGED):
 
 
 class Notice(Payload):
-    """``reason`` which limit, way or cause; a notice with a ``message_id`` takes the place of the one before with that id."""
+    """``reason``: the limit, method or cause; a notice with a ``message_id`` replaces the previous one with that id."""
 
     reason: str = ""
     details: dict[str, Any] = {}
@@ -430,7 +431,10 @@ class LoopDetected(Notice, chunk=ChunkType.LOOP_DETECTED):
 
 
 class ServersLacking(Notice, chunk=ChunkType.SERVERS_LACKING):
-    """MCP servers of the agent give nothing, or not all; ``details`` has the ``problems``: ``server``, ``code``, ``detail``."""
+    """MCP servers of the agent provide nothing, or not everything.
+
+    ``details`` contains ``problems``: ``server``, ``code``, ``detail``.
+    """
 
 
 class Retry(Notice, chunk=ChunkType.RETRY):
@@ -438,13 +442,16 @@ class Retry(Notice, chunk=ChunkType.RETRY):
 
 
 class RightsNarrowed(Notice, chunk=ChunkType.RIGHTS_NARROWED):
-    """A person took something from the run; ``details``: ``denied`` and ``asked`` rules in their own words, ``folders``, ``untrusted``
-    ones, and ``stricter`` when more is asked about by the permission level or the settings."""
+    """A person withdrew rights of the run.
+
+    ``details``: ``denied`` and ``asked`` rules as written, ``folders``, ``untrusted`` folders, and ``stricter`` if the
+    permission level or settings now ask more.
+    """
 
 
 class Nudge(Notice, chunk=ChunkType.NUDGE):
-    """The agent had answered and was asked to go on; ``reason`` why."""
+    """The agent had answered and was asked to continue; ``reason``: why."""
 
 
 class Misfit(Notice, chunk=ChunkType.MISFIT):
-    """The run's answer does not fit the agent's schema, and stands as it is; ``details`` has the ``problem``."""
+    """The run's answer does not match the agent's schema, and is kept; ``details`` contains the ``problem``."""

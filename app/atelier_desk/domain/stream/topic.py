@@ -1,4 +1,4 @@
-"""What a change is about; apart from the events, which tools and listings do not need."""
+"""Topics of changes; separate from the events, which tools and listings do not need."""
 
 from __future__ import annotations
 
@@ -25,5 +25,8 @@ Topic = Literal[
     "data",
     "usage",
 ]
-"""What a change is about: of ``data`` whether its folder is not where it was (``moved``, else empty). The id beside it is that of the
-row, of ``settings`` the name of the field; empty means all of them. ``usage``: most of the monthly limit is used; the id is the month."""
+"""Topic of a change.
+
+The accompanying id is that of the row, for ``settings`` the name of the field; empty means all. ``data``: whether its
+folder was moved (``moved``, else empty). ``usage``: most of the monthly limit is used; the id is the month.
+"""

@@ -1,1 +1,1 @@
-"""What was written goes out as files that others open: HTML and Word."""
+"""Export texts as files: HTML and Word."""

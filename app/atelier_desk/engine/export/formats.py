@@ -1,4 +1,4 @@
-"""The formats that a text is exported in, by the endings of their files."""
+"""Export formats by file extension."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _WRITERS: dict[str, Callable[[str, str], bytes]] = {
 
 
 def exported(text: str, title: str, format: str) -> bytes:
-    """Markdown as the bytes of a file. Takes a while for long texts: it belongs into a thread.
+    """Convert Markdown to the bytes of a file. Slow for long texts: call it in a thread.
 
     Raises:
-        UsageError: there is no such format; PDF is laid out by the window alone.
+        UsageError: there is no such format; only the window lays out PDF.
     """
     if format == "pdf":
         raise UsageError(N_("PDF can be exported in the window only. Use docx, html or md here."))

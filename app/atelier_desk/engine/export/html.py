@@ -1,4 +1,4 @@
-"""Markdown as HTML: a page of its own, or a part for the clipboard."""
+"""Markdown as HTML: a complete page, or a fragment for the clipboard."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ pre, code { font-family: monospace; font-size: 10pt; } pre { background: #f4f4f4
 blockquote { color: #555555; margin-left: 1em; } a { color: #2a5db0; }
 """
 LINKED = ("http://", "https://", "mailto:")
-"""What a link may lead to: opening one of a share or of another program may hand over who a person is."""
+"""Allowed link targets: opening a network share or another program's link may reveal who a person is."""
 
 
 class _Renderer(RendererHTML):
-    """What the dialect adds. A picture is its words: who opens the file asks no server for one."""
+    """Renders the dialect's additions. Images become their text: opening the file contacts no server."""
 
     def footnote(self, tokens: Sequence[Token], at: int, _options: OptionsDict, _env: EnvType) -> str:
         return f"<sup>{html.escape(tokens[at].content)}</sup>"
@@ -52,18 +52,18 @@ class _Renderer(RendererHTML):
         return "<li>" if checked is None else f"<li>{'☒' if checked else '☐'} "
 
     def table_open(self, _tokens: Sequence[Token], _at: int, _options: OptionsDict, _env: EnvType) -> str:
-        return '<table border="1" cellspacing="0" cellpadding="4">\n'  # text processors know these better than a style
+        return '<table border="1" cellspacing="0" cellpadding="4">\n'  # text processors support these better than styles
 
 
 def part(text: str) -> str:
-    """The text as a part of a page."""
+    """Return the text as an HTML fragment."""
     parser = markdown()
     env: dict[str, Any] = {}
     return str(_Renderer().render(parser.parse(text, env), parser.options, env))
 
 
 def page(text: str, title: str) -> str:
-    """The text as a page that asks nobody for anything."""
+    """Return the text as a self-contained page."""
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         f'<!DOCTYPE html>\n<html lang="{html.escape(language())}">\n<head>\n<meta charset="utf-8">\n'

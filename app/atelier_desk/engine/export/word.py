@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _UNWRITTEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML has not."""
+"""Characters not allowed in XML."""
 _MONO = "Consolas"
 _DEEPEST = 3
-"""Levels of lists that the styles of Word have."""
+"""Number of list levels in Word's styles."""
 
 
 def document(text: str, title: str) -> bytes:
-    """The bytes of a ``.docx``."""
+    """Return the bytes of a ``.docx``."""
     from docx import Document
 
     made = Document()
@@ -37,7 +37,7 @@ def document(text: str, title: str) -> bytes:
 
 
 class _Writer:
-    """Elements are put at the end by itself: the library looks through all that is there for the place of each."""
+    """Appends elements directly: the library searches the whole document for each insertion."""
 
     def __init__(self, document: Any) -> None:
         self._document = document
@@ -47,7 +47,7 @@ class _Writer:
         self._styles = {style.name: style.style_id for style in document.styles}
         self._forms = {name: self._form(name) for name in self._styles if name.startswith("List Number")}
         self._lists: list[Any] = []
-        """The open lists: None for one with signs, else the id of its numbers."""
+        """The open lists: None for bullets, otherwise the id of the numbering."""
         self._quotes = 0
         self._mark = ""
         self._first = False
@@ -117,12 +117,12 @@ class _Writer:
         return made
 
     def _form(self, style: str) -> int:
-        """The list of the template whose numbers a style has."""
+        """Return the template list whose numbering a style has."""
         known = self._document.styles[style].element.pPr.numPr.numId.val
         return int(next(each for each in self._numbering.num_lst if each.numId == known).abstractNumId.val)
 
     def _numbers(self, start: object) -> int:
-        """Numbers of their own: without them a list would go on where the one before it ended."""
+        """Create a separate numbering; otherwise a list would continue the previous one's numbers."""
         from docx.oxml.numbering import CT_Num
 
         depth = min(len(self._lists) + 1, _DEEPEST)

@@ -1,1 +1,1 @@
-"""Which model answers for an agent."""
+"""Selection of the model that answers for an agent."""

@@ -1,7 +1,7 @@
-"""A tool call made by a person or a script, as a run like any other: same registry, same policy, same journal.
+"""A tool call made by a person or script, as an ordinary run: same registry, policy and journal.
 
-The "model" of such a run reads the call from the user's message, makes it, and ends with its result. It keeps nothing in memory, so the
-run survives a kill and a question like every run does.
+The "model" of such a run reads the call from the user's message, makes it, and ends with its result. It is stateless,
+so the run survives kills and questions like any other.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     pass
 
 PROVIDER = "direct-call"
-"""Name no configured provider can have in a stored agent: the gateway below answers for it."""
+"""Reserved name that no configured provider can have in a stored agent."""
 WINDOW = 1_000_000
 
 
 def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
-    """The agent of a direct call: it has this one tool, and those its call may name or hand on to sub-agents."""
+    """Return the agent of a direct call, with this tool and those its call may name or pass to sub-agents."""
     return AgentConfig(
         name="Direct call",
         provider=PROVIDER,
@@ -35,7 +35,7 @@ def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
         system_prompt="Make the call in the user's message.",
         tools=(tool, *extra),
         tool_dialect=ToolDialect.NATIVE,
-        # It speaks no word of its own: these are what a sub-agent of the call can have at most.
+        # It writes nothing itself: this is the maximum for sub-agents of the call.
         max_tokens=limits.MAX_TOKENS[1],
         max_tool_iterations=limits.TOOL_ITERATIONS[1],
         question_timeout_s=0,
@@ -43,12 +43,12 @@ def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
 
 
 def direct_message(tool: str, arguments: dict[str, Any]) -> str:
-    """The user message that asks for the call."""
+    """Return the user message that requests the call."""
     return json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
 
 
 class DirectCallModel:
-    """Makes the call the last user message asks for; when its result is there, repeats it and is done."""
+    """Makes the call requested by the last user message; once its result is there, repeats it and ends."""
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
         result = ""
@@ -61,7 +61,7 @@ class DirectCallModel:
         if asked is None:
             raise ProviderError(N_("A direct call has nothing left to do."), code="direct_call")
         if result:
-            # Also when the engine asks whether that was all: it was.
+            # Also when the engine asks whether it is done.
             yield ReplyDone(reply=ChatReply(content=result, usage=Usage(), model=request.model))
             return
         tool, arguments = asked
@@ -80,7 +80,7 @@ def _call(content: str) -> tuple[str, dict[str, Any]] | None:
 
 
 class DirectCallGateway:
-    """Answers for direct calls and hands every other agent on."""
+    """Handles direct calls and delegates all other agents."""
 
     def __init__(self, inner: ModelGateway) -> None:
         self.inner = inner

@@ -1,4 +1,4 @@
-"""From an agent's settings to a model that can be streamed: provider, what is known of the model, dialect."""
+"""Open a streamable model for an agent: provider, model information, dialect."""
 
 from __future__ import annotations
 
@@ -12,18 +12,21 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.base import ChatModel
 
 DEFAULT_WINDOW = 32_768
-"""Tokens assumed for a model nobody says anything about: what servers offer today has as many or more, and the built-in agents' tools alone
-take a fifth of it. A server that can take fewer says so when it refuses a request, and that is learned."""
+"""Assumed context in tokens of an unknown model: current servers offer at least that, and the built-in agents' tools alone
+take a fifth of it.
+
+A server that accepts less says so when it refuses a request, and that is remembered.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenModel:
-    """A model ready to be asked.
+    """An opened model.
 
     Attributes:
-        model: streams replies in the neutral form, whatever the dialect on the wire.
+        model: streams replies in the neutral form, regardless of the dialect.
         plain: the same model without a dialect, for summaries.
-        pictures: what its server takes of pictures.
+        pictures: image limits of its server.
     """
 
     model: ChatModel
@@ -38,10 +41,13 @@ class OpenModel:
 
 
 class ModelGateway(Protocol):
-    """Opens models. ``atelier_desk.engine.gateways.providers.ProviderGateway`` is the real one; tests hand in a scripted one."""
+    """Opens models.
+
+    Implemented by ``atelier_desk.engine.gateways.providers.ProviderGateway``; tests use a scripted one.
+    """
 
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
-        """The agent's model.
+        """Return the agent's model.
 
         Raises:
             NotFoundError: no such provider.
@@ -50,8 +56,10 @@ class ModelGateway(Protocol):
         ...
 
     async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
-        """Keep what a server showed of the agent's model by refusing a request: fields of ``ModelInfo`` (``context_window`` in tokens,
-        ``supports_tools``)."""
+        """Store what a server revealed about the agent's model by refusing a request: fields of ``ModelInfo``.
+
+        For example ``context_window`` in tokens, or ``supports_tools``.
+        """
         ...
 
 
@@ -59,7 +67,7 @@ ModelFactory = Callable[[AgentConfig], ChatModel]
 
 
 class FactoryGateway:
-    """A gateway over a function, for tests, examples and embedding programs that bring their own model."""
+    """A gateway over a function, for tests, examples and embedding programs with their own model."""
 
     def __init__(self, factory: ModelFactory, *, window: int = 32_768, dialect: ToolDialect = ToolDialect.NATIVE) -> None:
         self._factory = factory
@@ -74,4 +82,4 @@ class FactoryGateway:
         return OpenModel(model=model, plain=model, info=info, dialect=self._dialect)
 
     async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
-        """Nothing is kept: the function makes its models as it likes."""
+        """Do nothing: the function creates its models as it likes."""

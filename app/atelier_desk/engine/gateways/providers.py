@@ -1,4 +1,4 @@
-"""The real model gateway: the agent's provider, what is known of its model, and the dialect that fits."""
+"""The model gateway over configured providers: provider, model information, and the matching dialect."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ProviderGateway:
         info = await self._models.info(agent.provider, agent.model)
         dialect = dialect_for(agent, info)
         if dialect is ToolDialect.NATIVE and info.source == "learned" and info.supports_tools is False:
-            # Whatever the agent says: this server has refused tool definitions.
+            # This server has refused tool definitions, whatever the agent's setting.
             dialect = ToolDialect.XML
         model = with_dialect(
             provider,
@@ -47,5 +47,5 @@ class ProviderGateway:
         return OpenModel(model=model, plain=provider, info=info, dialect=dialect, pictures=picture_limits(provider))
 
     async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
-        """See ``ModelGateway.learned``; a person's own corrections stay as they are."""
+        """See ``ModelGateway.learned``; a person's own corrections take precedence."""
         await self._models.learned(agent.provider, agent.model, **facts)

@@ -1,7 +1,7 @@
-"""Where the holder of a data folder listens, and the note in the folder that says so.
+"""Address of the process that holds a data folder, and the note in the folder that contains it.
 
-The note (``holder.json``, readable by its owner alone) carries the address and a random token, so that a client needs to be able to read
-the user's own folder, whatever the platform's rules for sockets and pipes are.
+The note (``holder.json``, readable only by its owner) contains the address and a random token, so that a client must be
+able to read the user's folder, whatever the platform's rules for sockets and pipes.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from atelier_desk.support.i18n import N_
 
 NOTE = "holder.json"
 SOCKET_PATH_BYTES = 100
-"""Longest path of a Unix socket that every platform takes (``sun_path`` has 108 bytes on Linux, 104 on macOS and the BSDs)."""
+"""Maximum bytes of a Unix socket path on all platforms (``sun_path`` has 108 bytes on Linux, 104 on macOS and the BSDs).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HolderNote:
-    """Who holds the folder: where it listens, what a client must say, its process id and version."""
+    """The holder: address, token, process id and version."""
 
     address: str
     token: str
@@ -35,7 +36,8 @@ class HolderNote:
 
 
 def socket_address(root: Path, wanted: Path) -> str:
-    """The address for the data folder ``root``: the socket ``wanted`` in it, or a short one elsewhere when the path is too long.
+    """Return the address for the data folder ``root``: the socket ``wanted`` in it, or a short one elsewhere if the path
+    is too long.
 
     On Windows the name of a pipe.
     """
@@ -48,7 +50,7 @@ def socket_address(root: Path, wanted: Path) -> str:
 
 
 def _runtime_dir() -> Path:
-    """A short folder of this user alone: in ``XDG_RUNTIME_DIR``, else in the temporary folder, checked to be really ours."""
+    """Return a short private folder: in ``XDG_RUNTIME_DIR``, else in the temporary folder, after checking its owner."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
     candidates = [Path(base) / "atelier"] if base and Path(base).is_dir() else []
     candidates += [Path(parent) / f"atelier-{os.getuid()}" for parent in dict.fromkeys((tempfile.gettempdir(), "/tmp"))]  # noqa: S108
@@ -72,7 +74,7 @@ def _runtime_dir() -> Path:
 
 
 def write_note(root: Path, note: HolderNote) -> None:
-    """Put the note into the folder in one step, readable by its owner alone."""
+    """Atomically write the note, readable only by its owner."""
     temporary = root / f"{NOTE}.{os.getpid()}.tmp"
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -82,7 +84,7 @@ def write_note(root: Path, note: HolderNote) -> None:
 
 
 def read_note(root: Path) -> HolderNote | None:
-    """The note of the folder, None when there is none or it is not whole."""
+    """Return the note of the folder, None if missing or incomplete."""
     try:
         value = json.loads((root / NOTE).read_text("utf-8"))
         return HolderNote(str(value["address"]), str(value["token"]), int(value["pid"]), str(value["version"]))
@@ -91,7 +93,7 @@ def read_note(root: Path) -> HolderNote | None:
 
 
 def remove_note(root: Path, note: HolderNote) -> None:
-    """Remove the note and the socket, when they are still the ones of ``note``."""
+    """Remove the note and the socket, if they are still those of ``note``."""
     if read_note(root) != note:
         return
     with contextlib.suppress(OSError):

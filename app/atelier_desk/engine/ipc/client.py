@@ -1,4 +1,4 @@
-"""The side of a process that finds the data folder held by another one."""
+"""Client side: a process whose data folder is held by another one."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class UserTerminal(Protocol):
 
 
 class HolderConnection:
-    """A greeted connection to the holder; good for one request.
+    """An authenticated connection to the holder, for one request.
 
     Attributes:
-        begun: the holder has begun to perform the command.
-        wrote: something of the command's output was shown.
+        begun: the holder has begun to execute the command.
+        wrote: output of the command was shown.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, note: HolderNote) -> None:
@@ -64,16 +64,18 @@ class HolderConnection:
         self.wrote = False
 
     async def raise_window(self, *, quick: bool = False) -> bool:
-        """Ask the holder to bring its window to the front, or its small one for a quick question; False when it has none."""
+        """Ask the holder to raise its window, or its small one for a quick question; False if it has none."""
         self._send({"raise": "quick" if quick else "window"})
         async with asyncio.timeout(ANSWER_TIMEOUT_S):
             answer = await receive(self._reader)
         return bool(answer and answer.get("raised"))
 
     async def run_command(self, argv: Sequence[str], terminal: UserTerminal, request: Request | None = None) -> int:
-        """Have the holder execute a command line with this terminal; gives its exit status. ``request`` is kept up to date meanwhile.
+        """Let the holder execute a command line with this terminal; return its exit status. ``request`` is updated
+        meanwhile.
 
-        Cancelling once asks the holder to cancel the command and goes on reading until it has saved; cancelling again gives up.
+        Cancelling once asks the holder to cancel the command and keeps reading until it has saved; cancelling again
+        gives up.
 
         Raises:
             StorageError: the holder went away (code ``holder_gone``; see ``begun``) or refused.
@@ -97,7 +99,7 @@ class HolderConnection:
                     continue
                 except StorageError:
                     if cancelled:
-                        # It was to end, and has: what it did is in the journal.
+                        # It was to end, and has: its work is in the journal.
                         return CANCELLED
                     raise
                 if "exit" in message:
@@ -125,7 +127,7 @@ class HolderConnection:
         elif "catches_ctrl_c" in message:
             terminal.catch_ctrl_c(self._ctrl_c if message["catches_ctrl_c"] else None)
         elif "ask" in message or "read" in message:
-            # The holder waits for one reply at a time: a question before this one was answered elsewhere.
+            # The holder waits for one reply at a time: an earlier question was answered elsewhere.
             for earlier in asking:
                 earlier.cancel()
             task = asyncio.create_task(self._reply(message, terminal))
@@ -144,14 +146,14 @@ class HolderConnection:
                 most = int(message.get("most", limits.IMPORT_FILE))
                 text = await (terminal.read_piped() if message.get("piped") else terminal.read_input(most))
         except LimitError as error:
-            # Ends the command here; the holder ends it there when the connection is gone.
+            # Ends the command here; the holder ends it when the connection closes.
             self._reader.set_exception(error)
             return
         number, sent = message.get("number"), 0
         while text is not None and len(text) - sent > PART_CHARS:
             self._send({"reply": text[sent : sent + PART_CHARS], "number": number, "more": True})
             sent += PART_CHARS
-            with contextlib.suppress(ConnectionError):  # whoever reads the holder's words tells of it
+            with contextlib.suppress(ConnectionError):  # the reader of the holder's messages reports it
                 await self._writer.drain()
         self._send({"reply": text and text[sent:], "number": number})
 
@@ -178,10 +180,10 @@ class HolderConnection:
 
 
 async def find_holder(root: Path) -> HolderConnection | None:
-    """A greeted connection to the process that holds the data folder, or None when nobody answers (a note left behind counts as nobody).
+    """Connect to the process that holds the data folder; None if nobody answers (also with a stale note).
 
     Raises:
-        StorageError: the holder answers but is of another version or refuses (code ``holder``).
+        StorageError: the holder answers but has another version or refuses (code ``holder``).
     """
     note = read_note(root)
     if note is None:

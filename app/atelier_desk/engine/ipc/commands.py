@@ -1,4 +1,4 @@
-"""Who executes the command lines of other processes: registered from outside, because the engine knows no command line."""
+"""Executor of command lines for other processes: registered by the command line, which the engine must not import."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _handler: CommandHandler | None = None
 
 
 def set_command_handler(handler: CommandHandler | None) -> None:
-    """Say who executes command lines that come from other processes."""
+    """Register the executor of command lines from other processes."""
     global _handler
     _handler = handler
 
 
 def command_handler() -> CommandHandler | None:
-    """The registered executor."""
+    """Return the registered executor."""
     return _handler

@@ -1,4 +1,4 @@
-"""The terminal of another process, as the command that runs here for it sees it."""
+"""The terminal of another process, for a command that runs here."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ log = logging.getLogger(__name__)
 
 
 class RemoteOutput:
-    """The terminal of another process, as the command that runs here sees it (see ``atelier_desk.cli.output.Output``).
+    """The terminal of another process (see ``atelier_desk.cli.output.Output``).
 
     Attributes:
-        handing_over: the holder ends: the command is cancelled here, and its process goes on with it elsewhere.
+        handing_over: the holder is ending: the command is cancelled here, and continued elsewhere.
     """
 
     def __init__(
@@ -50,7 +50,10 @@ class RemoteOutput:
         self._say({"err": text, "style": style})
 
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
-        """Goes with the next text, in one message: a holder that is killed has shown and counted an event, or neither."""
+        """Attach a shown event to the next text, in one message.
+
+        After a kill of the holder it was shown and counted, or neither.
+        """
         self.request.shown(workflow_id, run_id, seq)
         self._at = [workflow_id, run_id, seq]
 
@@ -80,7 +83,7 @@ class RemoteOutput:
         self.send({"catches_ctrl_c": handler is not None})
 
     def ctrl_c(self) -> bool:
-        """The client's Ctrl-C; False when nobody deals with it, and the command is to be cancelled."""
+        """Handle the client's Ctrl-C; False if nobody handles it, and the command is to be cancelled."""
         if self._on_ctrl_c is None:
             return False
         if not self._on_ctrl_c():
@@ -89,7 +92,7 @@ class RemoteOutput:
         return True
 
     def send(self, message: dict[str, Any]) -> None:
-        """Queue a message. A client that reads nothing for too long is dropped, which cancels its command."""
+        """Queue a message. A client that does not read for too long is disconnected, which cancels its command."""
         if self._writer.is_closing():
             return
         self._writer.write(encode(message))
@@ -98,7 +101,7 @@ class RemoteOutput:
             self._writer.transport.abort()
 
     def answer(self, text: str | None, number: int | None = None) -> None:
-        """The client's reply to the request of that number; one that nobody waits for any more is ignored, above all a late "yes"."""
+        """Deliver the client's reply to a request; outdated ones are ignored, above all a late "yes"."""
         if self._reply is not None and not self._reply.done() and number in (None, self._requests):
             self._reply.set_result(text)
 

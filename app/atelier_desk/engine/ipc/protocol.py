@@ -1,15 +1,16 @@
-"""The words of the local socket: one JSON object a line, UTF-8.
+"""The protocol of the local socket: one JSON object per line, UTF-8.
 
-Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``, ``interactive``,
-``watched`` and ``request``, see ``ipc.request``) or ``raise``. During a command: ``reply`` (text or null, with the ``number`` of what it
-replies to) to an ``ask`` or ``read``, a long one in parts that all but the last have ``more``, ``ctrl_c`` (while the holder wants to know
-of it) and ``cancel``.
+Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``,
+``interactive``, ``watched`` and ``request``, see ``ipc.request``) or ``raise``. During a command: ``reply`` (text or
+null, with the ``number`` of the request) to an ``ask`` or ``read``, long ones in parts with ``more`` on all but the
+last, ``ctrl_c`` (while the holder handles it) and ``cancel``.
 
-Holder: ``hello``, then ``begun`` before anything of the command is done, ``out`` (standard output), ``err`` with ``style`` (a line for
-standard error), each with ``at`` (workflow, run and number of the durable event that is shown with it), ``think`` (a piece of a model's
-thinking), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: what a pipe brings; ``most``: bytes), ``catches_ctrl_c`` (whether it
-deals with it), and last ``exit`` with the status; or ``error`` with ``message``. A connection that ends without ``exit`` means that the
-holder ended. Before ``begun`` nothing was done; after it the client goes on with the next holder, where the newest ``at`` says.
+Holder: ``hello``, then ``begun`` before anything is executed, ``out`` (standard output), ``err`` with ``style`` (a line
+for standard error), each with ``at`` (workflow, run and number of the durable event shown with it), ``think`` (a piece
+of a model's reasoning), ``ask``, ``prompt`` (shown again), ``read`` (``piped``: input of a pipe; ``most``: bytes),
+``catches_ctrl_c`` (whether it handles it), and last ``exit`` with the status; or ``error`` with ``message``. A
+connection that ends without ``exit`` means that the holder ended. Before ``begun`` nothing was done; after it the
+client continues with the next holder, from the newest ``at``.
 """
 
 from __future__ import annotations
@@ -19,29 +20,29 @@ import json
 from typing import Any
 
 PROTOCOL = 1
-"""A client of another protocol is refused with both versions named."""
+"""Clients with another protocol version are refused; the message names both."""
 LINE_BYTES = 16 * 1024 * 1024
-"""Longest line."""
+"""Maximum bytes of a line."""
 PART_CHARS = 1_000_000
-"""Longest part of a reply: each character may be written as twelve."""
+"""Maximum characters of a part of a reply: each may be encoded as twelve."""
 UNSENT_BYTES = 64 * 1024 * 1024
-"""A client that lets more than this pile up is disconnected."""
+"""Maximum unsent bytes before a client is disconnected."""
 
 
 class ProtocolError(Exception):
-    """What came over the socket is not this protocol."""
+    """Received data does not follow this protocol."""
 
 
 def encode(message: dict[str, Any]) -> bytes:
-    """One line; half surrogates that command lines can hold are kept as escapes."""
+    """Encode one line; lone surrogates from command lines are escaped."""
     return json.dumps(message, ensure_ascii=True).encode("ascii") + b"\n"
 
 
 async def receive(reader: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next message, None at the end of the connection.
+    """Return the next message, None at the end of the connection.
 
     Raises:
-        ProtocolError: a line that is too long, or not a JSON object.
+        ProtocolError: a line is too long, or not a JSON object.
     """
     try:
         line = await reader.readline()

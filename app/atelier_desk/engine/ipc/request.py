@@ -1,4 +1,4 @@
-"""What a command says of itself, so that another process can take it up when the one that performs it ends."""
+"""State of a command, with which another process can continue it when the executing one ends."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from atelier_desk.domain.ids import new_id
 
 @dataclass
 class Request:
-    """One command of one process, whoever performs it.
+    """One command of a process, whoever executes it.
 
     Attributes:
-        key: names the command for good: the message it sends, and the workflow it makes for it, have this id. So a second process that
-            performs it finds what the first one did, and says nothing twice.
-        again: a process began it and ended before it was done.
-        workflow_id, run_id: the run it follows, once there is one.
-        streaming: a part of a reply was shown that no durable event has confirmed yet.
-        language: what the command was asked to speak; empty for the owner's choice in the settings and, where there is none, ``locale``.
-        locale: the language of the place where the command was given, empty where that is not known.
-        seq: number of the last durable stream event that was shown, 0 before the first.
-        since: what ``seq`` was when the command came to this run.
+        key: permanent id of the command: its message, and the workflow created for it, have this id. So a second
+            executing process finds the first one's work and repeats nothing.
+        again: a process began it and ended before completing.
+        workflow_id, run_id: the run it follows, once known.
+        streaming: part of a reply was shown that no durable event has confirmed yet.
+        language: requested language; empty for the setting and, without one, ``locale``.
+        locale: language of the terminal, empty if unknown.
+        seq: number of the last durable stream event shown, 0 before the first.
+        since: ``seq`` when the command reached this run.
     """
 
     key: str = field(default_factory=new_id)
@@ -39,14 +39,14 @@ class Request:
 
     @classmethod
     def from_wire(cls, value: object) -> Request:
-        """The inverse; anything else than what ``wire`` gives is a command nobody began."""
+        """Inverse of ``wire``; anything else is a command that nobody began."""
         try:
             return cls(**value)  # type: ignore[arg-type]
         except TypeError:
             return cls()
 
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
-        """The stream of this run was shown up to here."""
+        """Record that the stream of this run was shown up to here."""
         if run_id != self.run_id:
             self.since = seq
         self.workflow_id, self.run_id, self.seq, self.streaming = workflow_id, run_id, seq, False

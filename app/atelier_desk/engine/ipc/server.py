@@ -1,4 +1,7 @@
-"""The holder's side of the local socket: it executes command lines for other processes and raises its window for a second start."""
+"""Holder side of the local socket.
+
+Executes command lines for other processes and raises its window for a second start.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,14 @@ log = logging.getLogger(__name__)
 
 HELLO_TIMEOUT_S = 10.0
 READ_END_S = 5.0
-"""How long a client may take to read the end of its output."""
+"""Seconds a client may take to read the end of its output."""
 
 
 class IpcServer:
     """Serves one open engine.
 
     Attributes:
-        on_raise: called when a second start asks for the window; gives whether there is one.
+        on_raise: called when a second start asks for the window; returns whether there is one.
         on_quick: the same for the small window of a quick question.
     """
 
@@ -57,30 +60,33 @@ class IpcServer:
         self._stop: Any = None
         self._connections: set[asyncio.Task[Any]] = set()
         self._serving: dict[asyncio.Task[Any], RemoteOutput] = {}
-        """By the connection's task, the commands that are performed for others."""
+        """Commands executed for others, by task of the connection."""
         self._commands: dict[asyncio.Task[Any], asyncio.Future[int]] = {}
         self._closing = False
 
     @property
     def serves(self) -> int:
-        """How many commands of other processes are under way."""
+        """Return the number of running commands of other processes."""
         return len(self._serving)
 
     async def until_unused(self) -> None:
-        """Wait until nothing is done for other processes any more; from that moment on nothing is begun for them either."""
+        """Wait until no command of others is running; from then on none is started."""
         while self._serving:
             await asyncio.wait(self._serving)
         self._closing = True
 
     async def start(self) -> None:
-        """Listen, then leave the note that tells others where."""
+        """Listen, then write the note with the address."""
         address = socket_address(self._root, self._wanted)
         self._stop = await listen(address, self._serve)
         self._note = HolderNote(address, secrets.token_urlsafe(24), os.getpid(), __version__)
         write_note(self._root, self._note)
 
     async def aclose(self) -> None:
-        """Stop listening and hand over what still runs for others: runs are interrupted, and their processes go on with them elsewhere."""
+        """Stop listening and hand over running commands.
+
+        Runs are interrupted, and their processes continue them elsewhere.
+        """
         self._closing = True
         if self._note is not None:
             remove_note(self._root, self._note)
@@ -88,7 +94,7 @@ class IpcServer:
         if self._stop is not None:
             await self._stop()
             self._stop = None
-        # Runs first: what they did is saved while the short commands are let finish.
+        # Runs first: their work is saved while short commands may finish.
         self._hand_over([task for task, output in self._serving.items() if output.request.run_id])
         short = [task for task, output in self._serving.items() if not output.handing_over]
         if short:
@@ -127,7 +133,7 @@ class IpcServer:
             log.debug("a local connection broke")
         finally:
             writer.close()
-            # Its last words must be on their way before this process may end.
+            # Its last message must be sent before this process may end.
             with contextlib.suppress(ConnectionError, TimeoutError):
                 async with asyncio.timeout(READ_END_S):
                     await writer.wait_closed()
@@ -156,7 +162,7 @@ class IpcServer:
 
     def _welcome(self, hello: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
         if self._closing:
-            # Nothing is said: the client looks for the next holder, or becomes it.
+            # Send nothing: the client looks for the next holder, or becomes it.
             return False
         if hello.get("hello") != PROTOCOL:
             text = _("Another version of Atelier ({version}) holds the data folder; close it first.", version=__version__)
@@ -184,7 +190,7 @@ class IpcServer:
         argv = [str(argument) for argument in request["command"]]
         connection = asyncio.current_task()
         assert connection is not None
-        # Written before the first step is done: a client that did not read this knows that nothing was.
+        # Sent before the first step: a client that did not read this knows that nothing was done.
         output.send({"begun": True})
         with spoken(output.request.language):
             task = asyncio.ensure_future(handler(self._atelier, argv, output))
@@ -204,13 +210,13 @@ class IpcServer:
         finally:
             listener.cancel()
         if output.handing_over and status == CANCELLED:
-            # The end of the connection tells the client to go on elsewhere.
+            # The closed connection tells the client to continue elsewhere.
             return
         output.send({"exit": status})
 
     @staticmethod
     async def _listen(reader: asyncio.StreamReader, output: RemoteOutput, task: asyncio.Future[int]) -> None:
-        """Answers and cancellation from the client while its command runs; a connection that ends cancels too."""
+        """Handle answers and cancellation from the client while its command runs; a closed connection cancels too."""
         parts: dict[object, list[str]] = {}
         while True:
             try:
@@ -230,7 +236,7 @@ class IpcServer:
                     continue
                 if isinstance(reply, str):
                     reply = "".join((*parts.get(number, ()), reply))
-                parts.clear()  # also those of a reply that was given up half-way
+                parts.clear()  # also those of an abandoned reply
                 output.answer(reply if isinstance(reply, str) else None, number if isinstance(number, int) else None)
 
 

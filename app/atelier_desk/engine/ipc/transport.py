@@ -1,4 +1,4 @@
-"""Streams over a Unix socket, or over a named pipe on Windows, behind one pair of functions."""
+"""Streams over a Unix socket, or a named pipe on Windows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Open a connection; ``OSError`` when nobody listens."""
+    """Open a connection; ``OSError`` if nobody listens."""
     if sys.platform == "win32":
         loop: Any = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=LINE_BYTES, loop=loop)
@@ -30,11 +30,11 @@ async def connect(address: str) -> tuple[asyncio.StreamReader, asyncio.StreamWri
 
 
 async def listen(address: str, serve: Serve) -> Callable[[], Awaitable[None]]:
-    """Accept connections at ``address``; gives a coroutine function that stops it.
+    """Accept connections at ``address``; return a coroutine function that stops it.
 
     Raises:
-        ConflictError: somebody else answers there.
-        StorageError: the socket cannot be made.
+        ConflictError: another process answers there.
+        StorageError: the socket cannot be created.
     """
     if sys.platform == "win32":
         return await _listen_pipe(address, serve)
@@ -44,7 +44,7 @@ async def listen(address: str, serve: Serve) -> Callable[[], Awaitable[None]]:
     listener.setblocking(False)
     try:
         listener.bind(address)
-        # Before it listens nobody can connect, so there is no moment at which others could.
+        # Before it listens nobody can connect, so others never could.
         _owner_only(path)
         server = await asyncio.start_unix_server(serve, sock=listener, limit=LINE_BYTES)
     except OSError as error:
@@ -68,7 +68,7 @@ def _remove(path: Path) -> None:
 
 
 def _is_socket(path: Path) -> bool | None:
-    """Whether ``path`` is a socket, None when nothing is there."""
+    """Whether ``path`` is a socket, None if it does not exist."""
     try:
         return stat.S_ISSOCK(path.lstat().st_mode)
     except FileNotFoundError:
@@ -76,7 +76,7 @@ def _is_socket(path: Path) -> bool | None:
 
 
 async def _clear_stale(path: Path) -> None:
-    """Remove a socket whose process is gone; a socket that answers, or a file that is no socket, is left and refused."""
+    """Remove a socket whose process is gone; refuse one that answers, or another kind of file."""
     socket_there = _is_socket(path)
     if socket_there is None:
         return

@@ -1,1 +1,1 @@
-"""What ``@`` finds in the composer: each source in a file of its own here, declared by ``@mentionable``."""
+"""Sources of ``@`` mentions in the composer, one module each, declared by ``@mentionable``."""

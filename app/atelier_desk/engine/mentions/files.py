@@ -1,5 +1,7 @@
-"""Files and folders of the granted folders, as ``.gitignore`` leaves them, and nothing behind links that lead out. ``@name/`` finds folders
-alone."""
+"""Files and folders of the granted folders, without ignored ones and links that lead outside.
+
+``@name/`` finds only folders.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
     from atelier_desk.engine.attachments import PreparedAttachments
 
 LOOKED_AT = 20_000
-"""Files and folders of one search."""
+"""Maximum entries visited per search."""
 SECONDS = 2.0
 
 
 @mentionable(order=10)
 class Files:
-    """Keys are the granted folder and the path in it, joined by a zero byte."""
+    """Keys are the granted folder and the relative path, joined by a null byte."""
 
     kind: ClassVar[str] = "file"
     title: ClassVar[str] = N_("Files")
@@ -42,7 +44,7 @@ class Files:
 def _read(folder: str, path: str, folders: tuple[str, ...]) -> PreparedAttachments:
     real = Path(folder, path).resolve()
     if not real.is_relative_to(Path(folder).resolve()):
-        # Found by its name in the granted folder, and not what the person means by it: a link that leads out is not followed.
+        # Found by name, which is not explicit enough: a link that leads outside is not followed.
         raise UsageError(N_("{path} is a link that leads out of the folder. Attach the file itself."), path=shown_name(path))
     return read(Path(folder, path), folders)
 
@@ -60,12 +62,12 @@ def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
                 if len(found) >= LOOKED_AT:
                     break
                 if entry.found.kind not in ("file", "folder") or looks_secret(entry.path.rpartition("/")[2]):
-                    continue  # secrets are attached by who looks for them, not by completion
+                    continue  # secrets must be attached explicitly, not by completion
                 above, _slash, name = entry.path.rpartition("/")
                 if folders_only and entry.found.kind != "folder":
                     continue
                 icon = "folder" if entry.found.kind == "folder" else "file-text"
                 found.append(Mention("file", f"{folder}\0{entry.path}", shown_name(name), shown_name(above) if above else "", icon))
         except ToolError:
-            continue  # a folder that is gone, or cannot be read, has nothing
+            continue  # a missing or unreadable folder
     return best(found, query, most)

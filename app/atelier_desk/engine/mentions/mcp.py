@@ -1,4 +1,4 @@
-"""Resources of MCP servers, as they were listed last: looking starts no server, choosing one does."""
+"""Resources of MCP servers, as last listed: searching starts no server, choosing one does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @mentionable(order=60)
 class Resources:
-    """Keys are the server and the resource's address, joined by a zero byte."""
+    """Keys are the server and the resource's address, joined by a null byte."""
 
     kind: ClassVar[str] = "mcp"
     title: ClassVar[str] = N_("MCP resources")
@@ -39,6 +39,6 @@ class Resources:
     async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
         server, _zero, uri = key.partition("\0")
         text, data, _kind = await where.context.mcp.content.resource(server, uri)
-        # Its server stands in its name: that is what a person is told when the team has read from outside.
+        # The name contains its server: the person sees it when the team has read outside content.
         name = shown_name(f"{server}: {uri.rstrip('/').rpartition('/')[2] or uri}")
         return text_file(name, text, "mcp") if text else await in_tool_thread(partial(of_bytes, name, data, source="mcp"))

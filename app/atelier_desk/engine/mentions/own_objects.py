@@ -1,4 +1,4 @@
-"""What Atelier itself has: tasks, reports, memories and agents."""
+"""Atelier's own objects: tasks, reports, memories and agents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.attachments import PreparedAttachments
 
 NAME = 60
-"""Characters of a memory that name it."""
+"""Characters of a memory used as its name."""
 LOOKED_AT = 500
 
 
@@ -76,7 +76,7 @@ class Memories:
 
 @mentionable(order=50)
 class Agents:
-    """The agents there are: what one is for, so that it can be asked for by name."""
+    """Agents: their purpose, so that one can be requested by name."""
 
     kind: ClassVar[str] = "agent"
     title: ClassVar[str] = N_("Agents")

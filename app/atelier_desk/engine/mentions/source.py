@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One thing that can be mentioned: ``kind`` names its source, ``key`` finds it there; ``detail`` tells it from others of its name.
-    ``needs`` are the parts of its address that a person has to fill in first, those that ``may`` stay empty among them."""
+    """One item that can be mentioned: ``kind`` names its source, ``key`` locates it there; ``detail`` distinguishes equal
+    names.
+
+    ``needs`` are placeholders of its address to fill in first, of which those in ``may`` can stay empty.
+    """
 
     kind: str
     key: str
@@ -39,7 +42,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class MentionScope:
-    """For whom is looked: the open engine, the workflow (empty while the next message begins one) and the folders agents may use."""
+    """Context of a search: the open engine, the workflow (empty if the next message begins one) and the granted folders."""
 
     context: ServiceContext
     workflow_id: str
@@ -47,21 +50,24 @@ class MentionScope:
 
 
 class MentionSource(Protocol):
-    """Finds and reads one kind of thing. ``title`` is an English ``N_`` text, ``icon`` one of the theme."""
+    """Finds and reads one kind of item. ``title`` is an English ``N_`` text, ``icon`` one of the theme."""
 
     kind: ClassVar[str]
     title: ClassVar[str]
     icon: ClassVar[str]
 
     async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
-        """At most ``most`` things whose names have the words of ``query``, the best first; an empty query takes the nearest at hand."""
+        """Return at most ``most`` items whose names contain the words of ``query``, best first.
+
+        An empty query gives likely ones.
+        """
         ...
 
     async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
-        """What the model is given of one.
+        """Read an item for the model.
 
         Raises:
-            NotFoundError, UsageError: it is not there any more, or cannot be read.
+            NotFoundError, UsageError: it no longer exists, or cannot be read.
         """
         ...
 
@@ -71,7 +77,7 @@ _declared: dict[str, tuple[int, MentionSource]] = {}
 
 
 def mentionable(*, order: int) -> Callable[[S], S]:
-    """Class decorator that declares a source; ``order`` is its place among all, low first."""
+    """Declare a source (class decorator); ``order`` is its position among all, low first."""
 
     def declare(cls: S) -> S:
         _declared[cls.kind] = (order, cls())
@@ -81,7 +87,7 @@ def mentionable(*, order: int) -> Callable[[S], S]:
 
 
 def sources() -> list[MentionSource]:
-    """All sources in their order."""
+    """Return all sources in order."""
     package = importlib.import_module("atelier_desk.engine.mentions")
     for file in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         importlib.import_module(file.name)
@@ -93,8 +99,10 @@ def source(kind: str) -> MentionSource | None:
 
 
 def best(found: Iterable[Mention], query: str, most: int) -> list[Mention]:
-    """Those whose name, detail or place (``detail/name``) has every word of the query: names that begin with it first, then names that have
-    it, then the others."""
+    """Return the items whose name, detail or path (``detail/name``) contains every word of the query.
+
+    Names that begin with the query first, then names that contain it, then the others.
+    """
     words = query.casefold().split()
 
     def place(each: Mention) -> int | None:

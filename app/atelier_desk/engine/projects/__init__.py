@@ -1,1 +1,1 @@
-"""Reading projects: the walk, the processes that parse, writing and relating what they found, and watching for changes."""
+"""Indexing projects: scanning, parsing processes, writing and relating results, and watching for changes."""

@@ -1,8 +1,8 @@
-"""One ingestion of a project: look, read, write, relate, embed. Cut off anywhere, the next one goes on where it stopped.
+"""One indexing run of a project: scan, read, write, relate, embed. After an interruption, the next one continues.
 
-What is in the database of a file is all of it, with its hash, or what was there before: a file whose hash is as it was is not read again.
-Relations are written after all files of an ingestion are; a file whose relations are still to be written says so in its row, and the
-project says that an ingestion is not over, after which all are related anew.
+A file in the database is complete with its hash, in its new or previous state: files with an unchanged hash are not
+read again. Relations are written after all files; a file whose relations are missing says so in its row, and the
+project records an unfinished run, after which all files are related again.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CHUNK = 16
-"""Files that a process is asked for at once."""
+"""Files per request to a process."""
 ROWS = 2_000
-"""Rows of one transaction, about: others' writes wait for it some 150 ms."""
+"""Approximate rows per transaction: other writes wait about 150 ms for it."""
 AT_ONCE = 200
-"""Files that are looked up one by one; for more all are read."""
+"""Maximum files looked up one by one; for more, all are read."""
 KEPT_S = 5.0
-"""Seconds after which files are written though they are few: the text of a picture takes that long to read."""
+"""Seconds after which even few files are written: recognising text in an image takes that long."""
 TOLD = 500
-"""Files whose symbols are told at once."""
+"""Files whose symbols are sent at once."""
 EMBEDDED = 64
-"""Texts that are embedded between two looks whether to go on."""
+"""Texts embedded between two checks for cancellation."""
 SHOWN_S = 0.3
-"""Seconds between two words about how far it is."""
+"""Minimum seconds between progress reports."""
 GONE = N_("The folder {path} of the project {name} is not there.")
 EMPTIED = N_(
     "In {path} there is no file any more. What the project {name} knows of its files is kept, in case they lie on a drive that is not "
@@ -57,7 +57,7 @@ EMPTIED = N_(
 
 @dataclass(slots=True)
 class IngestTarget:
-    """Where a project's files lie, what may not be read there, and how many processes read."""
+    """Location of a project's files, unreadable parts, and number of processes."""
 
     root: Path
     closed: tuple[Path, ...]
@@ -66,7 +66,7 @@ class IngestTarget:
 
 @dataclass(slots=True)
 class _Batch:
-    """Files that are written together, and their symbols."""
+    """Files written together, and their symbols."""
 
     writes: list[FileWrite] = field(default_factory=list)
     symbols: dict[str, str | None] = field(default_factory=dict)
@@ -75,14 +75,16 @@ class _Batch:
 
 
 class _Writing:
-    """Writes one after the other, each while what comes after it is gathered. A transaction that has begun is waited for at the end
-    whatever happens, so that the index knows of it."""
+    """Writes batches one after the other, each while the next is collected.
+
+    A started transaction is always awaited at the end, so that the index learns of it.
+    """
 
     def __init__(self) -> None:
         self._under_way: asyncio.Task[None] | None = None
 
     async def put(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin a write once the one before it is over."""
+        """Start a write once the previous one is over."""
         try:
             await self._over()
         except BaseException:
@@ -92,7 +94,7 @@ class _Writing:
 
     async def _over(self) -> None:
         if self._under_way is not None:
-            await asyncio.shield(self._under_way)  # whoever is cancelled here does not cancel the write
+            await asyncio.shield(self._under_way)  # cancelling the caller does not cancel the write
             self._under_way = None
 
     async def __aenter__(self) -> _Writing:
@@ -106,16 +108,16 @@ class _Writing:
             if self._under_way is not None:
                 await asyncio.wait([self._under_way])
                 if not self._under_way.cancelled():
-                    self._under_way.exception()  # what failed before it is what is told
+                    self._under_way.exception()  # an earlier failure is the one reported
 
 
 class Ingestion:
-    """One ingestion. Made anew for each; ``state`` says how far it is.
+    """One indexing run, created anew for each; ``state`` is its progress.
 
     Args:
-        told: called with every new state, a few times a second at most.
-        relator: the process that knows all symbols, if one is kept from the ingestion before; ``relator`` is it afterwards.
-        before: the end of the ingestion that this one follows at once: what it changed is counted too.
+        told: called with every new state, at most a few times a second.
+        relator: the process that knows all symbols, if kept from the previous run; afterwards the present one.
+        before: final state of the run that this one directly follows: its changes are counted too.
     """
 
     def __init__(
@@ -146,16 +148,16 @@ class Ingestion:
             self.state = self.state.model_copy(update={"changed": before.changed, "removed": before.removed})
 
     async def run(self, below: Sequence[str] = (), *, force: bool = False, whole: bool = False, emptied: bool = False) -> None:
-        """Do it.
+        """Run the indexing.
 
         Args:
-            below: files and folders that are looked at; all without any.
-            force: read files again whose content is as it was.
-            whole: relate all files, as an earlier ingestion was cut off.
-            emptied: forget what was read also when there is no file any more in the whole folder.
+            below: files and folders to scan; empty for all.
+            force: read unchanged files again.
+            whole: relate all files, because an earlier run was interrupted.
+            emptied: forget indexed files even if the whole folder is empty.
 
         Raises:
-            UsageError: there is none, and nobody said so.
+            UsageError: the folder is empty, without ``emptied``.
         """
         index = await self._indexes.get(self._project.id)
         self._whole = whole
@@ -172,7 +174,7 @@ class Ingestion:
             raise
 
     async def add_pages(self, pages: Sequence[tuple[str, str, str]]) -> int:
-        """Keep pages (address, title, Markdown), relate them, and embed them."""
+        """Store pages (address, title, Markdown), relate and embed them."""
         index = await self._indexes.get(self._project.id)
         known = {each.path: each for each in await self._repo.files(self._project.id)}
         try:
@@ -191,16 +193,14 @@ class Ingestion:
         return sum(len(write.entities) for write in batch.writes)
 
     async def embed(self, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
-        """Make missing vectors, alone: of these kinds of entities, or of all without any; with ``force`` those that are there anew."""
+        """Only make missing vectors, of these kinds of entities or all; with ``force``, also existing ones again."""
         await self._embed(await self._indexes.get(self._project.id), kinds, force=force)
 
     async def aclose(self) -> None:
-        """End the process that relates."""
+        """End the relating process."""
         if self.relator is not None:
             await self.relator.aclose()
             self.relator = None
-
-    # -- reading --------------------------------------------------------------------------------------------------------------------
 
     async def _read(self, index: ProjectIndex, below: Sequence[str], force: bool, emptied: bool) -> None:
         root = ConfinedRoot(self._place.root, self._place.closed, real=True)
@@ -216,7 +216,7 @@ class Ingestion:
         gone = sorted(path for path in set(known) - there if not is_address(path) and not (closed and _inside(path, closed)))
         lost = not found.cut and not emptied and any(known[path].kind for path in gone)
         if lost and not await in_tool_thread(scan.any_file, root, self._project.readable):
-            # As for a folder that is gone: the empty place of a drive that was taken away looks the same as files that were deleted.
+            # As for a missing folder: the empty mount point of a removed drive looks like deleted files.
             raise UsageError(EMPTIED, path=self._place.root, name=self._project.name)
         await self._leave_out(index, {path: why for path, why in found.left_out.items() if path not in closed or path not in known}, known)
         if not found.cut:
@@ -226,7 +226,7 @@ class Ingestion:
         chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]
         self._first = not known and not below
         if self._whole or self._first:
-            self._whole = True  # all is related in the end: nobody need know what differs
+            self._whole = True  # everything is related at the end: differences are irrelevant
             await self.aclose()
         if self._first:
             self.relator = self._reader()
@@ -248,18 +248,18 @@ class Ingestion:
                     await reader.aclose()
 
     async def _known(self, below: Sequence[str], found: scan.Scan) -> dict[str, FileState]:
-        """What is known of the files that are looked at, and of those that are gone from there."""
+        """Return what is known of the scanned files, and of those missing there."""
         paths = {*below, *found.files, *found.left_out}
         if below and len(paths) <= AT_ONCE:
             known = {each.path: each for each in await self._repo.files_at(self._project.id, sorted(paths))}
             if all(path in known or path in found.files or path in found.left_out for path in below):
-                return known  # no folder among them, below which others may be gone
+                return known  # no folder among them, below which others may be missing
         return {each.path: each for each in await self._repo.files(self._project.id) if _inside(each.path, below)}
 
     async def _write_all(
         self, index: ProjectIndex, answers: asyncio.Queue[dict[str, Any] | None], askers: int, known: dict[str, FileState]
     ) -> None:
-        """Write what comes in batches, each while the next is read."""
+        """Write results in batches, each while the next is read."""
         batch = _Batch()
         async with _Writing() as writing:
             while askers:
@@ -297,7 +297,7 @@ class Ingestion:
             return
         failed = any(write.state.problem and not write.state.hash for write in batch.writes)
         if failed and not await in_tool_thread(self._place.root.is_dir):
-            # A drive that was taken away: what is known of its files is worth more than that they cannot be read now.
+            # A removed drive: keep what is known of its files.
             raise UsageError(GONE, path=self._place.root, name=self._project.name)
         there = [write for write in batch.writes if write.state.path in known]
         for write in there:
@@ -311,7 +311,7 @@ class Ingestion:
             await self.relator.tell(batch.symbols)
 
     async def _leave_out(self, index: ProjectIndex, left_out: Mapping[str, str], known: dict[str, FileState]) -> None:
-        """Name what is not read, and forget what was read of it by an earlier version or under another rule."""
+        """Record skipped files, and forget what earlier versions or rules indexed of them."""
         await self._remove(index, sorted(path for path in left_out if path in known and not known[path].skipped))
         said = {path: json.dumps([reason, {}]) for path, reason in left_out.items()}
         fresh = [path for path in left_out if path not in known or not known[path].skipped or known[path].problem != said[path]]
@@ -331,10 +331,8 @@ class Ingestion:
         if self.relator is not None and gone:
             await self.relator.tell(dict.fromkeys(gone))
 
-    # -- relating -------------------------------------------------------------------------------------------------------------------
-
     async def _warm(self) -> None:
-        """Have a process know the symbols of all files as they were before this ingestion, so that it sees what differs."""
+        """Send a process the symbols of all files before this run, so that it detects differences."""
         if not self._whole and self.relator is None:
             self.relator = self._reader()
             await self._tell_all(settled=True)
@@ -362,7 +360,7 @@ class Ingestion:
             await writing.put(self._write_relations(index, sources, edges, packages))
 
     async def _sweep(self, index: ProjectIndex) -> None:
-        """Forget the packages that no file imports any more: a file that was missing for a while was taken for one."""
+        """Delete packages that no file imports any more: a temporarily missing file may have been taken for one."""
         gone = await in_tool_thread(index.unreached, project_key(self._project.id) + NO_FILE)
         if gone:
             await self._repo.remove_packages(self._project.id, gone)
@@ -386,10 +384,11 @@ class Ingestion:
         keys = [file_key(self._project.id, path) for path in sources]
         await in_tool_thread(_relate, index, [light(each) for each in fresh], keys, edges)
 
-    # -- embedding ------------------------------------------------------------------------------------------------------------------
-
     async def _embed(self, index: ProjectIndex, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
-        """Make the vectors that are missing; each batch is kept at once. When another embedder is chosen meanwhile, its own are made."""
+        """Make missing vectors; each batch is stored at once.
+
+        If another embedder is chosen meanwhile, its vectors are made.
+        """
         while (embedder := self._embedder()) is not None:
             await self._indexes.get(self._project.id)  # with the vectors of the embedder in use
             missing = await in_tool_thread(lambda: index.without_vector(kinds, also_with=force))
@@ -404,7 +403,7 @@ class Ingestion:
                 return
 
     async def _embed_texts(self, index: ProjectIndex, embedder: Embedder, rows: dict[str, list[int]], *, force: bool) -> None:
-        """Make the vectors of some texts (the rows of each digest), but for those that are kept already unless ``force``."""
+        """Embed texts (rows by digest), except stored ones unless ``force``."""
         import numpy as np
 
         known = {} if force else await self._repo.vectors(embedder.id, list(rows))
@@ -419,13 +418,11 @@ class Ingestion:
             await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else "")
             await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in texts], list(texts), vectors)
 
-    # -- shared ---------------------------------------------------------------------------------------------------------------------
-
     def _reader(self) -> Reader:
         return Reader(self._place.root, self._place.closed, project_key(self._project.id), self._project.readable)
 
     def _say(self, **fields: Any) -> None:
-        # Not validated: this is done for every file.
+        # not validated, because it is done for every file
         self.state = self.state.model_copy(update=fields)
         self._show(force="stage" in fields)
 
@@ -437,7 +434,7 @@ class Ingestion:
 
 
 async def _ask(reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, Any] | None]) -> None:
-    """Have one process read chunk after chunk until none is left."""
+    """Let one process read chunk after chunk until none is left."""
     try:
         while chunks:
             async for answer in reader.read(chunks.pop(0)):
@@ -451,7 +448,7 @@ async def _ask(reader: Reader, chunks: list[list[tuple[str, str]]], answers: asy
 
 
 def _change(index: ProjectIndex, writes: Sequence[FileWrite]) -> None:
-    """Runs in a thread: the index takes what was written."""
+    """Add written files to the index. Runs in a thread."""
     index.remove([each for write in writes for each in write.gone])
     index.put([light(entity) for write in writes for entity in write.entities])
 

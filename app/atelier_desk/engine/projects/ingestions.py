@@ -1,4 +1,4 @@
-"""Which projects are being read: one ingestion a project, in the background, started, paused, taken up again, and by changes of files."""
+"""Indexing of projects: one background run per project, started, paused and resumed by people, and by file changes."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEBOUNCE_MS = 400
-"""How long files must be left alone before their changes are read: editors write in several steps."""
+"""Milliseconds without changes before changed files are read: editors save in several steps."""
 READERS = 4
-"""Most processes that read one project."""
+"""Maximum processes reading one project."""
 MANY = 50
-"""Changed files from which on the file of the index is written at once; after fewer, at the end."""
+"""Number of changed files from which the index file is written at once; otherwise at the end."""
 LOOK_MS = 5_000
-"""So often it is looked whether a watched folder is still the one it was, when nothing changes in it."""
+"""Milliseconds between checks that a watched folder is still the same, without changes in it."""
 KEPT = 2
-"""Projects whose relating process stays for the next change."""
+"""Projects whose relating process is kept for the next change."""
 NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What is to be looked at, and how; see ``Ingestion.run``."""
+    """What to index, and how; see ``Ingestion.run``."""
 
     below: tuple[str, ...] = ()
     force: bool = False
     emptied: bool = False
 
     def joined(self, other: _Wish) -> _Wish:
-        """Both at once."""
+        """Combine two requests."""
         below = tuple(sorted({*self.below, *other.below})) if self.below and other.below else ()
         return _Wish(below, self.force or other.force, self.emptied or other.emptied)
 
 
 class Ingestions:
-    """The ingestions of one open data folder.
+    """Indexing runs of one open data folder.
 
     Args:
-        told: called with a project's id whenever its state changed.
+        told: called with a project's id whenever its state changes.
         closed: folders that are never read.
     """
 
@@ -84,24 +84,24 @@ class Ingestions:
         self._relators: dict[str, Reader] = {}
         self._waiting: dict[str, _Wish] = {}
         self._beginning: dict[str, asyncio.Lock] = {}
-        """By project: who holds it decides alone what is begun there."""
+        """By project: its holder alone decides what is started there."""
         self._closing = False
         self.states: dict[str, IngestState] = {}
 
     def at_work(self, project_id: str) -> bool:
-        """Whether the project is being read."""
+        """Whether the project is being indexed."""
         task = self._tasks.get(project_id)
         return task is not None and not task.done()
 
     def busy(self, project_id: str) -> bool:
-        """Whether the project is being read or has pages added: what does so makes the vectors it lacks in the end."""
+        """Whether the project is being indexed or extended by pages: either also makes missing vectors at the end."""
         return self.at_work(project_id) or self._begins(project_id).locked()
 
     async def start(self, project: Project, below: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
-        """Begin; what is asked for while one is under way comes after it. See ``Ingestion.run``.
+        """Start indexing, after a running one if necessary. See ``Ingestion.run``.
 
         Raises:
-            UsageError: the project has no folder, or it is not there.
+            UsageError: the project has no folder, or it is missing.
         """
         async with self._begins(project.id):
             await self._start(project, _Wish(tuple(below), force, emptied))
@@ -117,7 +117,7 @@ class Ingestions:
         cut_off = project.pending and not self.at_work(project.id)
         project = await self._mark(project, pending=True)
         if cut_off or "" in wish.below:
-            wish = replace(wish, below=())  # what was not read then is not forgotten over what is asked for now
+            wish = replace(wish, below=())  # files not read before are not forgotten because of the new request
         if self.at_work(project.id):
             waiting = self._waiting.get(project.id)
             self._waiting[project.id] = wish if waiting is None else waiting.joined(wish)
@@ -125,13 +125,13 @@ class Ingestions:
             self._begin(project, root, self._run(project, root, wish, cut_off))
 
     def _not_there(self, project: Project, error: UsageError) -> None:
-        """Have it seen that the folder is gone: until then what was read of it is told as up to date."""
+        """Report that the folder is missing: otherwise its index would look up to date."""
         state = self.states.get(project.id)
         if project.root and not self.at_work(project.id) and (state is None or state.stage is not IngestStage.PAUSED):
             self._take(IngestState(project_id=project.id, stage=IngestStage.FAILED, error=error.localized(_)))
 
     async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
-        """Make the vectors that are missing, alone; see ``Ingestion.embed``."""
+        """Only make missing vectors; see ``Ingestion.embed``."""
         async with self._begins(project.id):
             if not self._closing and not self.at_work(project.id):
                 self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
@@ -141,7 +141,7 @@ class Ingestions:
         self._tasks[project.id] = background.start(work, f"ingestion of {root}")
 
     async def stop(self, project_id: str) -> None:
-        """Pause: what was written stays, and the next start goes on."""
+        """Pause: written data stays, and the next start continues."""
         self._waiting.pop(project_id, None)
         task = self._tasks.get(project_id)
         if task is not None and not task.done():
@@ -149,15 +149,15 @@ class Ingestions:
             await asyncio.wait([task])
 
     async def wait(self, project_id: str) -> None:
-        """Until the project is no longer being read."""
+        """Wait until the project is no longer being indexed."""
         while self.at_work(project_id):
             await asyncio.wait([self._tasks[project_id]])
             async with self._begins(project_id):
-                pass  # whoever had it stand aside has it go on
+                pass  # the caller of ``aside`` will resume it
 
     @asynccontextmanager
     async def aside(self, project: Project) -> AsyncIterator[None]:
-        """Nothing reads the project in the block. A reading that was under way goes on after it: nobody asked for a pause."""
+        """Suspend indexing of the project while the block runs; a running one is continued after it."""
         async with self._begins(project.id):
             reading = self.at_work(project.id)
             await self.stop(project.id)
@@ -177,13 +177,13 @@ class Ingestions:
         return self._beginning.setdefault(project_id, asyncio.Lock())
 
     async def lose(self, project_id: str) -> None:
-        """What the process that relates knows of a project is no longer so."""
+        """Discard the relating process, whose knowledge of a project is outdated."""
         relator = self._relators.pop(project_id, None)
         if relator is not None:
             await relator.aclose()
 
     async def add_pages(self, project: Project, pages: Sequence[tuple[str, str, str]]) -> int:
-        """Keep pages (address, title, Markdown). Gives how many entities there are of them."""
+        """Store pages (address, title, Markdown). Returns their number of entities."""
         async with self.aside(project):
             work = self._work(project, Path(project.root) if project.root else None)
             try:
@@ -193,14 +193,14 @@ class Ingestions:
                 self._told(project.id)
 
     async def forget(self, project_id: str) -> None:
-        """A project is to be deleted: nothing reads or watches it any more."""
+        """Stop indexing and watching a project that is to be deleted."""
         await self.stop(project_id)
         await self.unwatch(project_id)
         await self.lose(project_id)
         self.states.pop(project_id, None)
 
     async def aclose(self) -> None:
-        """Pause all, and end every process."""
+        """Pause all runs, and end every process."""
         self._closing = True
         for project_id in list(self._watches):
             await self.unwatch(project_id)
@@ -212,16 +212,14 @@ class Ingestions:
         for project_id in self.states:
             await self._indexes.keep(project_id)
 
-    # -- watching -------------------------------------------------------------------------------------------------------------------
-
     def watch(self, project: Project) -> None:
-        """Read changed files of the project from now on. A watch that ended, as the system would not have it, is tried again."""
+        """Index changed files of the project from now on. A watch that the system ended is restarted."""
         watching = self._watches.get(project.id)
         if project.root and (watching is None or watching.done()) and not self._closing:
             self._watches[project.id] = background.start(self._watch(project.id, Path(project.root)), "watch of a project")
 
     async def unwatch(self, project_id: str) -> None:
-        """No longer."""
+        """Stop watching."""
         task = self._watches.pop(project_id, None)
         if task is not None:
             task.cancel()
@@ -233,25 +231,27 @@ class Ingestions:
             there = await in_tool_thread(_folder, root)
             if there is None:
                 if not gone:
-                    await self._changed(project_id, ())  # which says that it is gone
+                    await self._changed(project_id, ())  # which reports that it is missing
                 away = gone = True
                 await asyncio.sleep(LOOK_MS / 1000)
                 continue
             gone = False
             if away:
-                await self._changed(project_id, ())  # what is there now may be a copy of what was, or something else
+                await self._changed(project_id, ())  # the present content may be a copy of the previous one, or something else
             away = True
             try:
                 await self._follow(project_id, root, there)
             except (OSError, RuntimeError) as error:
                 if await in_tool_thread(_folder, root) is not None:
-                    # Too many folders for the system: a person can still have it read.
+                    # Too many folders for the system: a person can still start indexing.
                     log.warning("the folder %s is not watched: %s", root, error)
                     return
 
     async def _follow(self, project_id: str, root: Path, there: tuple[int, int]) -> None:
-        """Read what changes until the folder is another one, or gone: the system goes on telling of the one it was asked about, wherever it
-        was moved to."""
+        """Index changes until the folder is replaced or missing.
+
+        The system follows the original folder wherever it is moved.
+        """
         from watchfiles import awatch
 
         stop = asyncio.Event()
@@ -275,13 +275,11 @@ class Ingestions:
         try:
             project = await self._repo.get(project_id)
             state = self.states.get(project_id)
-            paused = state is not None and state.stage is IngestStage.PAUSED  # a person said so; going on reads all
+            paused = state is not None and state.stage is IngestStage.PAUSED  # paused by a person; resuming reads everything
             if project.watched and not paused:
                 await self.start(project, below)
         except AtelierError as error:
             log.info("changes of a project were not read: %s", error)
-
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     async def _run(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool) -> None:
         before: IngestState | None = None
@@ -298,7 +296,7 @@ class Ingestions:
     async def _once(self, project: Project, root: Path | None, wish: _Wish, cut_off: bool, before: IngestState | None) -> None:
         work = self._work(project, root, before)
         try:
-            if root is None:  # vectors alone, of the kinds that stand in the place of paths
+            if root is None:  # only vectors, of the kinds stored in place of paths
                 await work.embed(tuple(map(EntityKind, wish.below)), force=wish.force)
             else:
                 await work.run(wish.below, force=wish.force, whole=cut_off, emptied=wish.emptied)
@@ -308,7 +306,7 @@ class Ingestions:
             if work.state.changed + work.state.removed >= MANY:
                 await self._indexes.keep(project.id)
             self._indexes.give_up(project.id)
-            again = before.changed if before is not None else 0  # read the first time, and not anew the second
+            again = before.changed if before is not None else 0  # the first reading counts as new, the second does not
             unchanged = max(0, work.state.unchanged - again)
             self._take(work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged}))
         except asyncio.CancelledError:
@@ -338,7 +336,7 @@ class Ingestions:
             background.start(self._relators.pop(oldest).aclose(), "end of a reader")
 
     async def _mark(self, project: Project, **fields: Any) -> Project:
-        """The project as it is by now, with other marks: it may have been renamed meanwhile."""
+        """Update marks on the present project row, which may have been renamed meanwhile."""
         marked = (await self._repo.get(project.id)).model_copy(update=fields)
         await self._repo.save(marked)
         return marked
@@ -357,7 +355,7 @@ class Ingestions:
 
 
 def _folder(root: Path) -> tuple[int, int] | None:
-    """Which folder is at a path: another one there has another number; None for none."""
+    """Identify the folder at a path, by device and inode; None if missing."""
     with contextlib.suppress(OSError):
         found = root.stat()
         return (found.st_dev, found.st_ino) if root.is_dir() else None
@@ -365,6 +363,6 @@ def _folder(root: Path) -> tuple[int, int] | None:
 
 
 def _whole(path: str) -> str:
-    """What is to be looked at when a file changed: of a file that says what is ignored, the folder that it is about."""
+    """Return what to scan when a file changed: for an ignore file, its folder."""
     folder, _slash, name = path.rpartition("/")
     return folder if name in (".", *IGNORE_FILES) else path

@@ -1,4 +1,4 @@
-"""The processes that read files: started when they are needed, ended when nobody waits for them any more."""
+"""Reading processes: started when needed, ended when unused."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ from atelier_desk.support.worker.parent import Worker
 MODULE = "atelier_desk.engine.projects.worker"
 SILENT_S = 60.0
 RELATING_S = 900.0
-"""Seconds without an answer after which a process is ended: one file takes no longer, all files of a large project together may."""
+"""Seconds of silence after which a process is ended.
+
+Enough for relating a large project; single files are far faster.
+"""
 ENDED = N_("The process that reads files ended without an answer.")
 NO_START = N_("The process that reads files could not be started: {reason}")
 TOO_LONG = N_("Reading it took too long, or ended the process that read it.")
 PROBLEMS = {"memory": N_("Reading it asks for too much memory."), "timeout": N_("Reading it took too long.")}
-"""What is said of a file, by the code of a ``WorkerError``; ``TOO_LONG`` for the others."""
+"""Problems of a file by code of a ``WorkerError``; ``TOO_LONG`` for others."""
 
 
 class ReaderGone(AtelierError):
-    """The process ended, or was ended because it said nothing for too long."""
+    """The process ended, or was ended because of silence."""
 
     code = "reader_gone"
 
 
 class Reader:
-    """One process; it takes one request at a time.
+    """One process; it handles one request at a time.
 
     Args:
         root, closed, key, readable: see ``worker``.
@@ -50,12 +53,14 @@ class Reader:
 
     @property
     def forgetful(self) -> bool:
-        """Whether the process that was told of symbols ended: another one does not know them."""
+        """Whether the process that was sent symbols has ended: a new one does not know them."""
         return self._forgot or (self._told and not self.alive)
 
     async def read(self, files: Sequence[tuple[str, str]]) -> AsyncGenerator[dict[str, Any], None]:
-        """What ``worker`` finds in files (path and known hash). One that ends the process is answered with a problem, and the others
-        are read by a new one."""
+        """Yield ``worker``'s results for files (path and known hash).
+
+        A file that ends the process gives a problem; the others are read by a new one.
+        """
         left = list(files)
         while left:
             try:
@@ -69,33 +74,33 @@ class Reader:
                        "kind": "", "language": "", "entities": [], "symbols": ""}  # fmt: skip
 
     async def pages(self, pages: Sequence[tuple[str, str, str]]) -> AsyncGenerator[dict[str, Any], None]:
-        """What ``worker`` makes of pages (address, title, Markdown)."""
+        """Yield ``worker``'s results for pages (address, title, Markdown)."""
         async with aclosing(self._ask({"pages": pages})) as answers:
             async for answer in answers:
                 yield answer
 
     async def tell(self, symbols: Mapping[str, str | None], *, settled: bool = False) -> None:
-        """Tell of files' symbols, or with None that they are gone; ``settled``: their relations are known."""
+        """Send files' symbols, None if deleted; ``settled``: their relations are known."""
         async for _answer in self._ask({"symbols": dict(symbols), "settled": settled}):
             pass
         self._told = True
 
     def relate(self) -> AsyncGenerator[dict[str, Any], None]:
-        """The relations of the files whose relations may be others than before; see ``Relator.relate``.
+        """Yield relations of files that may have changed; see ``Relator.relate``.
 
         Raises:
-            ReaderGone: the process ended; what it was told is lost.
+            ReaderGone: the process ended; the symbols it was sent are lost.
         """
         return self._ask({"relate": True}, RELATING_S)
 
     async def aclose(self) -> None:
-        """End the process at once: it keeps nothing."""
+        """End the process at once: it has no state to save."""
         worker, self._worker = self._worker, None
         if worker is not None:
             await worker.end()
 
     async def _ask(self, request: dict[str, Any], silent_s: float = 0) -> AsyncGenerator[dict[str, Any], None]:
-        """What is told of a request."""
+        """Yield the answers to a request."""
         whole = False
         async with self._turn:
             try:
@@ -110,7 +115,7 @@ class Reader:
             except WorkerError as error:
                 raise ReaderGone(ENDED) from error
             finally:
-                if not whole:  # what it still has to say belongs to nobody
+                if not whole:  # its remaining output belongs to nobody
                     await self.aclose()
 
     async def _started(self) -> Worker:

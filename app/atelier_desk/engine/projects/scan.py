@@ -1,5 +1,4 @@
-"""Which files of a folder are read: those that ``.gitignore`` and the like leave, without what looks like a secret, and nothing behind
-links."""
+"""Choose the files to index in a folder: without ignored files, suspected secrets and targets of links."""
 
 from __future__ import annotations
 
@@ -16,18 +15,18 @@ from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.walk import Walk, WalkEntry
 
 SECONDS = 600.0
-"""For one look through the folders."""
+"""Time limit in seconds of a scan."""
 MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
-"""Folders of what was installed or made by programs, left out wherever no ignore file says so."""
+"""Folders of installed or generated files, always excluded."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
-"""They come last: reading their text takes seconds, where a file of code takes milliseconds."""
+"""Image extensions, read last: recognising text takes seconds, where a code file takes milliseconds."""
 DENIED = N_("This folder cannot be looked into: the system does not allow it. What is known of its files is kept.")
 UNNAMED = N_("Left out: its name is not text (UTF-8).")
 
 
 @dataclass(slots=True)
 class Scan:
-    """What was found: paths to read, paths left out with the reason, and why not all was looked at (``Project.cut``)."""
+    """Result of a scan: paths to read, skipped paths with reasons, and why it is incomplete (``Project.cut``)."""
 
     files: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -37,8 +36,10 @@ class Scan:
 def scan(
     root: ConfinedRoot, below: Sequence[str] = (), stopped: Callable[[], object] = lambda: False, readable: Sequence[str] = ()
 ) -> Scan:
-    """Look through a folder, or only at some files and folders of it. Blocks. ``readable``: what looks like a secret and is read, or gone
-    into, all the same; what is in such a folder is looked at by its own name.
+    """Scan a folder, or only some files and folders of it. Blocks.
+
+    ``readable``: paths to read although they look like secrets; files in such a folder are still checked by their own
+    names.
 
     Raises:
         ToolError: the folder itself cannot be read.
@@ -47,7 +48,7 @@ def scan(
 
 
 def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
-    """Whether there is a file in the folder that would be read or named. Blocks until the first one.
+    """Whether the folder contains any file that would be read or named. Blocks until the first one.
 
     Raises:
         ToolError: the folder itself cannot be read.
@@ -75,7 +76,7 @@ def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Call
             elif secret:
                 found.left_out[path] = SECRET
             elif entry.found.kind != "file" or any(part.startswith(".") for _number, part in closed):
-                continue  # hidden files are the programs' own; they are looked at for the names of secrets alone
+                continue  # hidden files belong to programs; only their names are checked for secrets
             elif len(found.files) < FILES_MAX:
                 found.files.append(entry.path)
             else:
@@ -88,7 +89,7 @@ def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Call
 
 
 def _closed(parts: Sequence[str], readable: frozenset[str]) -> list[tuple[int, str]]:
-    """The parts of a path with their numbers from 1, but for those that a person let in."""
+    """Return the suspicious parts of a path with their numbers from 1, except allowed ones."""
     return [each for each in enumerate(parts, 1) if not readable or "/".join(parts[: each[0]]) not in readable]
 
 

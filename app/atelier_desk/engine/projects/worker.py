@@ -37,13 +37,13 @@ from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.root import ConfinedRoot
 
 FILE = 4 * 1024 * 1024
-"""Bytes of the largest file that is read; documents and pictures, which say less in more, ``DOCUMENT``."""
+"""Maximum bytes of a file; ``DOCUMENT`` applies to documents and images."""
 DOCUMENT = 32 * 1024 * 1024
 DOCUMENTS = (".pdf", ".ipynb", *ENDINGS, *PICTURES)
 LANGUAGES = "fra+eng"
-"""Of the text in pictures: those whose data come with the program."""
+"""Languages for text recognition in images: those included with the program."""
 LEAST = 32
-"""Pixels of the shorter side below which a picture has no text: icons, bullets."""
+"""Images with a shorter side below this number of pixels contain no text: icons, bullets."""
 PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
 TOO_LARGE = N_("Too large: {size} MB, and at most {most} MB are read.")
 NO_TEXT = N_("Not a text that can be read.")
@@ -55,11 +55,11 @@ PICTURE = {
     "broken": N_("The picture is damaged, or asks for too much memory."),
     NO_OCR: N_("Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."),
 }
-"""What is said of a picture whose text was not read, by the code of ``media.reading``."""
+"""Problems of an image whose text was not recognised, by code of ``media.reading``."""
 
 
 class Worker:
-    """The state of one process: a project's files, and what is known of them."""
+    """State of one process: a project's files, and what is known of them."""
 
     def __init__(self) -> None:
         self._root: ConfinedRoot | None = None
@@ -69,7 +69,7 @@ class Worker:
         self._reads_pictures = _can_read_pictures()
 
     def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """What is told of a request."""
+        """Yield the answers to a request."""
         if "root" in request:
             self._root = ConfinedRoot(Path(request["root"]), [Path(each) for each in request["closed"]], real=True)
             self._key = request["key"]
@@ -99,14 +99,14 @@ class Worker:
             if error.code == "too_large":
                 found = self._root.look(path)
                 size = found.size if found else 0
-                digest = f"{reading.version()}-{size}"  # not read for its content's; another size says that it is another
+                digest = f"{reading.version()}-{size}"  # not read, so it is identified by size
                 if digest == known:
                     return {"same": True}
                 refused = _refused(TOO_LARGE, {"size": round(size / 1e6, 1), "most": most >> 20}, skipped=True)
                 return {**refused, "hash": digest}
             return _refused(BROKEN, {"reason": str(error)})
         picture = path.lower().endswith(PICTURES) and is_binary(data[:8_192])
-        # Another hash where no text is read in pictures: they are looked at again once it can be.
+        # Another hash where no text is recognised in images, so that they are read again once it is possible.
         digest = reading.hash_of(data) + ("" if not picture or self._reads_pictures else "-")
         if digest == known:
             return {"same": True}
@@ -125,14 +125,14 @@ class Worker:
             return {**about, **_refused(BROKEN, {"reason": "nested too deeply"})}
 
     def _picture(self, path: str, data: bytes) -> dict[str, Any]:
-        """A picture by its text; where that cannot be read, by its name."""
+        """Read an image by its text, or by its name if that fails."""
         from atelier_desk.media import ocr
 
         try:
             size = size_of(lambda offset, count: data[offset : offset + count])
             text = ocr.text_of(data, LANGUAGES)["text"] if size is None or min(size) >= LEAST else ""
             problem: tuple[str, dict[str, Any]] | None = None
-        except Exception as error:  # whatever a damaged picture makes of the libraries; also MemoryError
+        except Exception as error:  # any error of the libraries for a damaged image, including MemoryError
             code = error.code if isinstance(error, Refused) else "broken"
             if code != NO_OCR:
                 return _refused(PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb")
@@ -142,7 +142,7 @@ class Worker:
 
 
 def _values(params: Mapping[str, object]) -> dict[str, str | int | float]:
-    """The values of a sentence as JSON keeps them: numbers stay numbers, for each language writes them its own way."""
+    """Convert values of a sentence to JSON: numbers stay numbers, because languages format them differently."""
     return {name: value if isinstance(value, int | float) else str(value) for name, value in params.items()}
 
 
@@ -157,7 +157,7 @@ def _refused(text: str, values: dict[str, Any], *, skipped: bool = False) -> dic
 def main() -> None:
     """Answer requests until there are no more."""
     sys.setrecursionlimit(10_000)
-    os.environ["OMP_THREAD_LIMIT"] = "1"  # the text of pictures comes faster by one thread for each process than by several
+    os.environ["OMP_THREAD_LIMIT"] = "1"  # one thread per process is faster for text recognition
     worker = Worker()
 
     def answer(request: dict[str, Any], _data: bytes, tell: Tell) -> None:

@@ -1,1 +1,1 @@
-"""One run: its state, the pure reducer, the pure next step, and the driver that performs steps."""
+"""One run: its state, the pure reducer, the pure next step, and the driver that executes steps."""

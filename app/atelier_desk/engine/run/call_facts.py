@@ -1,5 +1,8 @@
 # ruff: noqa: PTH112, PTH118
-"""What a call touches, as the rules see it: read from its arguments, with links of the disk followed and git asked about repositories."""
+"""Determine what a call affects, for the rules.
+
+From its arguments, resolving links and asking git about repositories.
+"""
 
 from __future__ import annotations
 
@@ -41,18 +44,18 @@ from atelier_desk.workspace.run_denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 _ALIKE = 1_000
-"""Names that one pattern of a written file may stand for."""
+"""Maximum names that a pattern of written files may match."""
 UNCONFINED = frozenset({"network", "none"})
-"""What a person says yes to each time: ``Subjects.sandbox``."""
+"""Values of ``Subjects.sandbox`` that need approval each time."""
 
 
 @dataclass(slots=True)
 class DiskFindings:
-    """What was found on the disk for calls that are judged at one moment, so that it is looked up once.
+    """Findings on disk for calls judged at the same moment, so that each is looked up once.
 
     Attributes:
-        repositories: what git finds in a folder, and whether it only reads there.
-        protected: by the id of a call, the protected names that its command names or rewrites.
+        repositories: git's findings by folder, and whether git only reads there.
+        protected: by call id, the protected names that its command names or rewrites.
     """
 
     repositories: dict[tuple[str, bool], Repository] = field(default_factory=dict)
@@ -60,7 +63,10 @@ class DiskFindings:
 
 
 def looks_at_disk(tool: str, described: Call, *, denials: Denials, marks: TaintMarks | None) -> bool:
-    """Whether the facts of a call take more than following the links of its paths: a program is run, files are read, folders walked."""
+    """Whether determining the facts requires more than resolving links of paths.
+
+    Running a program, reading files, walking folders.
+    """
     subjects = described.subjects
     if subjects.command or tool in repositories.TOOLS:
         return True
@@ -79,11 +85,11 @@ def facts(
     denials: Denials | None = None,
     marks: TaintMarks | None = None,
 ) -> CallFacts:
-    """The facts of a call, from what its tool says of it. Blocks where ``looks_at_disk`` says so.
+    """Return the facts of a call, from its tool's description. Blocks where ``looks_at_disk`` is True.
 
     Args:
-        findings: what was found for calls of the same moment; added to.
-        denials: what the rules deny on the disk.
+        findings: findings for calls of the same moment; extended.
+        denials: what the rules deny on disk.
     """
     findings = findings or DiskFindings()
     disk = Disk(state.workspace)
@@ -163,7 +169,7 @@ def _protected(
     own: Sequence[str],
     findings: DiskFindings,
 ) -> str:
-    """The protected names that a call changes, or that its command names or rewrites; empty for none."""
+    """Return the protected names that a call changes, or that its command names or rewrites; empty for none."""
     targets = ProtectedTargets()
     if judgement is not None:
         targets = protected_names.targets(judgement, str(described.details.get("cwd") or ""), workspace, own)
@@ -180,24 +186,24 @@ def _reads(
     marks: TaintMarks | None,
     judgement: Judgement | None,
 ) -> str:
-    """What comes into the conversation from outside with the call's result. See docs/permissions.md.
+    """Return the outside source that the call's result brings into the conversation. See docs/permissions.md.
 
-    A call that changes a file tells at most a few lines of what stands there, and does not count; but one that brings a file from outside
-    into a trusted folder does: nothing tells later that what is read there came from elsewhere.
+    A call that changes a file reveals at most a few lines of its content, and does not count; but one that brings an
+    outside file into a trusted folder does, because its origin is not visible later.
     """
     subjects = described.subjects
     if intent.server or described.effect is Effect.NETWORK:
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
-        # Not to be contained for the name of a file, which may come to be trusted.
+        # Must not look like a file path, which might become trusted.
         return shorten(f"$ {subjects.command}" if taint.is_path(subjects.command) else subjects.command, limits.TAINT)
     if marks and (found := read_by_call(marks, intent.tool, intent.section, described, judgement, state.workspace)):
         return found
-    # A skill that was contained up is one that its user put there, or of a trusted folder.
+    # A used skill was put there by its user, or belongs to a trusted folder.
     trusted = disk.granted((*state.trusted, *map(str, folders_of(state.skills_used))))
     if described.effect is Effect.WRITE and not subjects.command and not any(replace(path, roots=trusted).inside for path in paths):
         return ""
-    # A command reads the folder it runs in, whatever it names.
+    # A command reads its working folder, whatever it names.
     here = (disk.path("."),) if subjects.command and state.workspace else ()
     outside = (path for path in (*paths, *here) if not replace(path, roots=trusted).inside)
     return next((shorten(path.spellings[0], limits.TAINT) for path in outside), "")
@@ -206,7 +212,7 @@ def _reads(
 def _acts(described: Call, risk: str) -> bool:
     """Whether the call does more than read.
 
-    An agent's own notes (tasks, memories) and sub-agents, which act no more freely, do not count.
+    An agent's own notes (tasks, memories) and sub-agents, which have no further rights, do not count.
     """
     if described.effect in (Effect.READ, Effect.INTERACT, Effect.SPAWN):
         return False
@@ -214,7 +220,7 @@ def _acts(described: Call, risk: str) -> bool:
 
 
 class Disk:
-    """Where the paths of one call really lie; each is looked up once."""
+    """Resolves the paths of one call; each is looked up once."""
 
     def __init__(self, folders: tuple[str, ...]) -> None:
         self._real: dict[str, str] = {}
@@ -222,19 +228,19 @@ class Disk:
         self.roots = self.granted(folders)
 
     def path(self, text: str) -> Path:
-        """A path as a call names it."""
+        """Resolve a path as named by a call."""
         at_home = text == "~" or text.startswith("~/")
         written = os.path.join(self.start, home_folder() + text[1:] if at_home else text)
         whole = os.path.normpath(written)
-        whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two slashes at the start
-        # A file tool takes ".." away as it is written, a command goes up from where a link led to: both are looked at.
+        whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole  # normpath keeps two leading slashes
+        # File tools resolve ".." textually, commands from a link's target: check both.
         spellings = (slashed(whole), self._real_of(whole), self._real_of(written if ".." in written else whole))
         return Path(tuple(dict.fromkeys(spellings)), self.roots)
 
     def folder(self, text: str) -> str | None:
-        """A folder from the first granted one on, links followed: empty for that one, absolute outside.
+        """Return a folder relative to the first granted one, links resolved: empty for that one, absolute outside.
 
-        None where ``..`` goes up from a link: a shell goes back to where the link is, a program to where it leads.
+        None where ``..`` follows a link: a shell returns to the link's parent, a program to its target's.
         """
         home = self._real_of(self.start)
         written = os.path.join(self.start, text)
@@ -246,7 +252,10 @@ class Disk:
         return real[len(home.rstrip("/")) + 1 :] if within(home, real) else real
 
     def also(self, words: Sequence[str], folder: str) -> tuple[tuple[str, ...], ...]:
-        """For each word of a command the other ways to say the file it names, links followed: from the workspace on, and whole."""
+        """Return, for each word of a command, other spellings of the file it names, links resolved.
+
+        Relative to the workspace, and absolute.
+        """
         found: list[tuple[str, ...]] = []
         for word in words:
             written = os.path.join(folder, word) if word and not word.startswith("-") and len(word) < limits.RULE_TEXT else ""
@@ -259,7 +268,7 @@ class Disk:
         return tuple(found) if any(found) else ()
 
     def granted(self, folders: Sequence[str]) -> tuple[str, ...]:
-        """Folders as they are spelled, and with every link followed: a granted folder may itself be revealed through one."""
+        """Return folders as spelled and with links resolved: a granted folder may itself be reached through one."""
         return tuple(dict.fromkeys([*map(slashed, folders), *map(self._real_of, folders)]))
 
     def _real_of(self, path: str) -> str:
@@ -270,11 +279,11 @@ class Disk:
 
 
 def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[CommandFact, ...]:
-    """The simple commands of a line that runs in this folder; none when it could not be taken apart."""
+    """Return the simple commands of a line in this folder; empty if it could not be parsed."""
     found = []
     for one in judgement.commands if judgement is not None else ():
         words = one.command.arguments
-        # A file outside must be named by the rule itself, which cannot name one that the command is fed.
+        # The rule itself must name an outside file, which is impossible for the command's input.
         named = [file for file in (*one.reads, *one.writes) if file not in (*one.fed, *one.redirected)]
         if _away(one.fed, folder, disk):
             spelled = len(words) + 1
@@ -289,19 +298,19 @@ def _commands(judgement: Judgement | None, folder: str, disk: Disk) -> tuple[Com
 
 
 def _away(files: Iterable[NamedFile], folder: str, disk: Disk) -> bool:
-    """Whether any of these files may lie outside the granted folders."""
+    """Whether any of these files may be outside the granted folders."""
     named, unseen = _changed(tuple(os.path.join(folder, file.name) for file in files), disk)
     return bool(unseen) or any(not path.inside for each in named for path in each)
 
 
 def other_spellings(paths: Sequence[Path], denials: Denials) -> tuple[Path, ...]:
-    """The paths as rules spell them that begin with a link."""
+    """Return the paths in spellings of rules that begin with a link."""
     other = ((path.roots, name) for path in paths for name in denials.other_names(path.spellings[-1]))
     return tuple(Path((name,), roots) for roots, name in other)
 
 
 def _named(judgement: Judgement | None, described: Call, denials: Denials, disk: Disk) -> tuple[Path, ...]:
-    """Denied paths that a command names without its files being known: the revisions of git, and words of programs that may do anything."""
+    """Return denied paths named by a command whose files are unknown: git revisions, and words of unknown programs."""
     if judgement is None:
         return ()
     cwd = str(described.details.get("cwd") or "")
@@ -310,7 +319,7 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
         folder = os.path.join(cwd, one.folder or "")
         program, *words = one.command.arguments
         if program.rpartition("/")[2] == "git":
-            # A revision's path starts at the top of the repository, or with ./ at the folder it runs in.
+            # A revision's path is relative to the top of the repository, or with ./ to the working folder.
             top = os.path.relpath(work_tree(File(disk.start, folder)) or disk.start, disk.start)
             found += [disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)]
         if one.kind is Kind.RUNS:
@@ -321,7 +330,7 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
 
 
 def _in_folders(tool: str, paths: Sequence[Path], denials: Denials, disk: Disk) -> tuple[Path, ...]:
-    """What a call takes along with a folder, and where it puts something into one."""
+    """Return what a call includes with a folder, and where it puts something into one."""
     if tool not in WHOLE_FOLDERS:
         return ()
     folders = [path for path in paths if os.path.isdir(path.spellings[-1])]
@@ -332,12 +341,14 @@ def _in_folders(tool: str, paths: Sequence[Path], denials: Denials, disk: Disk) 
 
 
 def _changed(names: tuple[str, ...], disk: Disk) -> tuple[list[tuple[Path, ...]], str]:
-    """The files that each name of what a command changes stands for; and the first pattern that nobody can be sure of, where it ends."""
+    """Return the files for each name that a command changes, and the first pattern that cannot be expanded reliably, where
+    it ends.
+    """
     patterns = Patterns(disk.start, _ALIKE)
     found: list[tuple[Path, ...]] = []
     for name in names:
         if "[" in name:
-            # bash reads classes and negations otherwise than Python does.
+            # bash interprets classes and negations differently from Python.
             return found, name
         try:
             alike = patterns.names(name) if any(mark in name for mark in "*?") else []

@@ -1,4 +1,4 @@
-"""A call on its way from the model's reply to its result: what was checked of it, and what becomes of it."""
+"""A call between the model's reply and its result: what was checked, and the decision."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from atelier_desk.tools.registry import PreparedCall
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A call, and what becomes of it in a state of its run.
+    """A call and its decision in a state of its run.
 
     Attributes:
-        call: as the model made it, or mended.
-        ready: what is run; None with a ``failure``, the error that goes straight to the model.
-        asks: the verdict that makes a person allow it first; ``always`` are the rules that would allow it from then on.
+        call: as made by the model, or repaired.
+        ready: what is executed; None with a ``failure``, the error for the model.
+        asks: the verdict that requires approval; ``always`` are rules that would allow it permanently.
     """
 
     call: ToolCall
@@ -31,18 +31,18 @@ class Decided:
     always: tuple[str, ...] = ()
 
     def refused(self, failure: ToolResult, **intent: object) -> Decided:
-        """The same call, which is not made."""
+        """Return the call as refused."""
         return replace(self, failure=failure, ready=None, asks=None, intent=self.intent.model_copy(update=intent))
 
 
 @dataclass(slots=True)
 class Held:
-    """A call of the newest reply that was prepared: it runs with the input that was checked then.
+    """A prepared call of the newest reply: it runs with the input that was checked.
 
     Attributes:
-        made: the very call; one that a person edits, or that is read from the journal again, is another, and is prepared again.
-        state: in which it was looked at last; ``decided``: what was found, with no verdict yet.
-        ready: what is run, once its arguments were found to fit.
+        made: the call itself; an edited or reloaded call is a different one, and is prepared again.
+        state: the last state in which it was examined; ``decided``: the findings, without a verdict.
+        ready: what is executed, once its arguments were valid.
     """
 
     made: ToolCall

@@ -1,4 +1,4 @@
-"""The driver: performs what ``next_step`` says and commits what happened, until the run waits or is over."""
+"""The driver: executes what ``next_step`` returns and commits the outcome, until the run waits or ends."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ CANCEL = RunFinished(status=RunStatus.CANCELLED)
 
 
 ABOUT_S = 0.05
-"""Seconds by which the timer and the clock of the events may differ."""
+"""Seconds by which the timer and the clock of events may differ."""
 
 
 @dataclass(eq=False, slots=True)
 class Stop:
-    """Why the driver is stopped in the middle of a step: the run ends, or it goes on with ``then``.
+    """Why the driver is stopped during a step: the run ends, or continues with ``then``.
 
     Attributes:
-        done: whether it was done, once that is known; False when the run was over before it could be.
-        end: how the run ends, when it is not to go on.
-        after: the ends of the runs below it; its own is written when they are.
+        done: whether it took effect, once known; False if the run ended first.
+        end: how the run ends, if it does not continue.
+        after: the ends of the runs below it; its own is written after theirs.
     """
 
     kind: Literal["cancel", "message"]
@@ -88,13 +88,13 @@ class Stop:
 
 
 class Driver:
-    """Drives one run. One instance a stretch of work; the state is in the handle and, above all, in the journal.
+    """Drives one run. One instance per stretch of work; the state is in the handle and, authoritatively, in the journal.
 
     Attributes:
-        pause_requested: the run pauses at the next step's border.
-        waits_for_slot: it has not begun, because as many teams are at work as may be.
-        stop: set before the driving task is cancelled on a person's behalf; without it a cancellation means that the run is interrupted:
-            nothing is written here, and ``cut_off`` is what was received of a reply.
+        pause_requested: the run pauses before the next step.
+        waits_for_slot: it has not begun, because the maximum of teams is running.
+        stop: set before the driving task is cancelled for a person; without it, cancellation means an interruption:
+            nothing is written here, and ``cut_off`` is the received part of a reply.
     """
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, slots: Slots) -> None:
@@ -110,11 +110,11 @@ class Driver:
         self.stop: Stop | None = None
 
     def cut_off(self) -> list[EventBody]:
-        """What keeps the reply that was being received when the driving task was cancelled."""
+        """Return events that keep the reply being received when the task was cancelled."""
         return self._model_call.cut_off("interrupted") if self._model_call else []
 
     async def drive(self) -> None:
-        """Work until the run waits or is over.
+        """Work until the run waits or ends.
 
         Raises:
             StorageError: an event could not be committed; nothing after it was done.
@@ -153,8 +153,11 @@ class Driver:
             self.waits_for_slot = False
 
     async def _take_up(self, waited: bool) -> None:
-        """Calls that are open now were begun by a driver that broke: they are cut off. And waiting for a slot is not working time: where
-        that is limited, the clock starts anew."""
+        """Prepare to continue.
+
+        Open calls were begun by a driver that failed: they are cut off. Waiting for a slot is not working time: where
+        that is limited, the clock restarts.
+        """
         state = self._handle.current
         left = any(call.status == "started" and not call.cut_off for call in state.calls)
         if left or (waited and state.agent.budget.max_seconds is not None):
@@ -162,7 +165,7 @@ class Driver:
 
     async def _advance(self) -> bool:
         if self.stop is not None:
-            # The step ended instead of letting itself be cancelled.
+            # The step ended instead of being cancelled.
             await self._stopped(self.stop)
             return True
         state = self._handle.current
@@ -181,21 +184,24 @@ class Driver:
         return True
 
     def _step(self, state: RunState) -> Step:
-        """``next_step``, which is asked for when a state is written and again when it is acted upon."""
+        """Return the cached ``next_step``, needed when a state is written and when it is acted upon."""
         if self._next is None or self._next[0] is not state:
             self._next = (state, next_step(state))
         return self._next[1]
 
     def _can_pause_before(self, step: Step) -> bool:
         if isinstance(step, Wait):
-            # A run that waits for its user can be paused too: then the answer alone does not set it going.
+            # A waiting run can be paused too: the answer alone then does not resume it.
             return step.reason in ("user", "approval", "children", "parent")
-        # Calls that have begun run first: after a pause nobody could tell them from calls a kill cut off.
+        # Started calls run first: after a pause they could not be distinguished from calls cut off by a kill.
         return not isinstance(step, Append | Finish | Done | RunCalls)
 
     def _follow(self, state: RunState) -> Sequence[EventBody]:
-        """What is committed with the events that lead to ``state``, because nothing has to be done for it first: events that follow from
-        the state alone, the end of a run that has no parent to tell, and the intents of the calls that run next."""
+        """Return what to commit with the events that lead to ``state``, without further action.
+
+        Events that follow from the state only, the end of a run without a parent, and the intents of the calls that run
+        next.
+        """
         if self.stop is not None:
             return ()
         step = self._step(state)
@@ -207,12 +213,15 @@ class Driver:
             try:
                 return self._calls.beginning(state, step.calls)
             except Exception as error:
-                # A fault in a tool: the step itself will meet it, and must find committed what led to it.
+                # A faulty tool: the step itself will encounter it, and must find the preceding events committed.
                 log.debug("calls were not begun: %s", error)
         return ()
 
     async def _if_still(self, state: RunState, *bodies: EventBody) -> bool:
-        """Append what follows from a state, unless something was said meanwhile: then what is to be done is judged anew."""
+        """Append what follows from a state, unless the state has changed meanwhile.
+
+        Then the next step is determined again.
+        """
         return await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
 
     async def _perform(self, step: Step, state: RunState) -> None:
@@ -245,8 +254,10 @@ class Driver:
             await self._teams.stop_below(self._handle)
 
     async def _servers_lacking(self, state: RunState) -> bool:
-        """Say, before the first reply, which MCP servers of the agent give it nothing or not all, unless the workflow was told so before;
-        whether something was said."""
+        """Report, before the first reply, incomplete MCP servers of the agent not yet reported in the workflow.
+
+        Return whether any.
+        """
         servers = state.agent.mcp_servers
         if not servers or state.servers_lacking or state.spent.iterations:
             return False
@@ -257,7 +268,7 @@ class Driver:
             return news is not None and await self._if_still(state, news)
 
     async def _unexpected(self, error: Exception) -> None:
-        """A fault of ours or of a provider's that no typed error covers: the run fails visibly and can be tried again.
+        """Handle an unexpected exception of ours or a provider's: the run fails visibly and can be retried.
 
         Raises:
             StorageError: nothing can be written at all.
@@ -273,7 +284,7 @@ class Driver:
         kept = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None
         if child:
-            # Nobody would try a sub-agent again: its parent is told, and nothing of it or below it stays open.
+            # Nobody would retry a sub-agent: tell its parent, and leave nothing open below it.
             failed = RunFinished(status=RunStatus.ERROR, error=message)
             await self._teams.stop_below(self._handle)
 
@@ -286,7 +297,7 @@ class Driver:
         await self._teams.conclude(self._handle, decide, clear_partial=True)
 
     async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
-        """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
+        """Execute a step within the remaining time budget; on timeout, close what is open and pause."""
         left = budget.seconds_left(state.agent, state.raised_limits, state.spent)
         if left is None or state.final_only:
             await work
@@ -299,7 +310,7 @@ class Driver:
                 if doing.done():
                     await doing
                     return
-                # A call's server may have waited for a person meanwhile, which is no working time.
+                # Meanwhile a call's server may have waited for a person, which is not working time.
                 left = self._left()
                 if left <= ABOUT_S:
                     break
@@ -312,7 +323,7 @@ class Driver:
         await self._env.journal.append_if(self._handle, self._out_of_time, clear_partial=True)
 
     def _left(self) -> float:
-        """Working seconds that remain at this moment."""
+        """Return the remaining working seconds."""
         now = self._handle.current
         left = budget.seconds_left(now.agent, now.raised_limits, now.spent) or 0.0
         if now.status is RunStatus.PROCESSING and now.last_time is not None:
@@ -323,13 +334,13 @@ class Driver:
         if _held(now):
             return None
         cap = budget.caps(now.agent, now.raised_limits)[LimitKind.TIME]
-        # The timer and the events' clock may differ by a little: the cap was reached, so the value is at least the cap.
+        # Timer and event clock may differ slightly: the limit was reached, so report at least the limit.
         value = max(cap, now.elapsed_ms / 1000)
         closing = self._closing(now, CallStatus.TIMEOUT, OUT_OF_TIME, "time", only_started=True)
         return [*closing, LimitReached(limit=LimitKind.TIME, value=value, cap=cap), RunPaused(reason=PauseReason.LIMIT)]
 
     async def _stopped(self, stop: Stop) -> None:
-        """Commit what a stop means. A run that ended in the very moment stays as it ended."""
+        """Commit the effect of a stop. A run that ended at the same moment stays as it ended."""
         reason, text = ("stopped", stop.end.error or CANCELLED) if stop.kind == "cancel" else ("superseded", SUPERSEDED)
         end = (stop.end,) if stop.kind == "cancel" else ()
 
@@ -341,9 +352,9 @@ class Driver:
                 return None
             done = True
             if now.pause is not None:
-                # It was reached in that very moment, and the wait for it cut short: it is not asked for any more.
+                # It was reached at the same moment, and the wait for it aborted: it is no longer requested.
                 self.pause_requested = False
-            # Who sent a message wants the run to go on.
+            # The sender of a message wants the run to continue.
             resumed = [RunResumed(steps=now.steps)] if now.pause is not None and stop.kind == "message" else []
             return [*self._closing(now, CallStatus.CANCELLED, text, reason), *stop.then, *resumed, *end]
 
@@ -355,14 +366,14 @@ class Driver:
             done = False
             raise
         finally:
-            # What was decided is committed, even when the wait for it was cut short.
+            # The decision is committed even if the wait for it was aborted.
             self._model_call = None
             self.stop = None
             if not stop.done.done():
                 stop.done.set_result(done)
 
     def _closing(self, now: RunState, status: CallStatus, text: str, reason: str, *, only_started: bool = False) -> list[EventBody]:
-        """Events that close everything open: the partial reply, calls and questions."""
+        """Return events that close everything open: the partial reply, calls and questions."""
         events: list[EventBody] = self._model_call.cut_off(reason) if self._model_call else []
         return events + closing_events(now, status, text, only_started=only_started, at=self._env.clock.now())
 
@@ -376,7 +387,7 @@ def _held(now: RunState) -> bool:
 
 
 def _worst(group: ExceptionGroup[Exception]) -> Exception:
-    """The error of a group that says most: one of the storage, else the first."""
+    """Return the most important error of a group: a storage error, else the first."""
     flat = [one for each in group.exceptions for one in ([_worst(each)] if isinstance(each, ExceptionGroup) else [each])]
     return next((error for error in flat if isinstance(error, StorageError)), flat[0])
 
@@ -391,12 +402,12 @@ def closing_events(
     keep_reports: bool = False,
     at: datetime | None = None,
 ) -> list[EventBody]:
-    """Events that close a run's open questions and calls.
+    """Return events that close a run's open questions and calls.
 
     Args:
-        lost: who worked on the started calls died, so what they did is unknown.
-        keep_reports: calls whose sub-agents are all over stay open for their reports.
-        at: this moment, for how long the calls took that ran until now.
+        lost: the process of the started calls died, so their effect is unknown.
+        keep_reports: calls whose sub-agents have all ended stay open for their reports.
+        at: the present time, for the duration of running calls.
     """
     by = BY_USER if text == CANCELLED else ""
     events: list[EventBody] = []
@@ -409,7 +420,7 @@ def closing_events(
         )
     for call in state.open_calls:
         if keep_reports and call.waits_for == "children" and all(child.status.over for child in team.awaited(state, call)):
-            # It has its result the moment the run goes on.
+            # Its result follows as soon as the run continues.
             continue
         if lost and call.status == "started":
             events += closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN)

@@ -1,4 +1,4 @@
-"""What the driver needs from outside, handed in once: no global state, nothing of Qt."""
+"""Dependencies of the driver, injected once: no global state, no Qt."""
 
 from __future__ import annotations
 
@@ -29,37 +29,37 @@ from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 
 Instructions = tuple[tuple[str, ...], tuple[FolderInstructions, ...]]
-"""Which folders are trusted, and what those say to agents."""
+"""Trusted folders, and their instructions for agents."""
 
 
 async def no_instructions(_folders: Sequence[str], _rules: Sequence[PermissionRule]) -> Instructions:
-    """No folder is trusted."""
+    """Return that no folder is trusted."""
     return (), ()
 
 
 async def no_problems(_servers: Sequence[str]) -> tuple[ServerProblem, ...]:
-    """Nothing is known of any server."""
+    """Return that no problems are known."""
     return ()
 
 
 class Skills(Protocol):
-    """Who knows the skills of granted folders and of the user."""
+    """Skills of granted folders and of the user."""
 
     async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
-        """Those that models may take up now."""
+        """Return the skills that models may use now."""
         ...
 
     async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
-        """Those of the folders of skills that may not be used any more, as they are named and with links followed."""
+        """Return the skill folders that may no longer be used, as named and with links resolved."""
         ...
 
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
-        """What a message calls with ``/name``."""
+        """Return what a message calls with ``/name``."""
         ...
 
 
 class NoSkills:
-    """There are none."""
+    """No skills."""
 
     async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
         return ()
@@ -73,22 +73,24 @@ class NoSkills:
 
 @dataclass
 class RunEnvironment:
-    """Everything a run touches.
+    """Everything a run accesses.
 
     Attributes:
-        default_agent: who answers in a workflow, by its id, when nobody says who.
-        folder_instructions: which of the granted folders are trusted, and what those say to agents; what the rules deny to read left out.
-        server_problems: what is wrong with MCP servers of these names, in the current language.
-        saying: held from the look at what a workflow was told of its servers until more is told.
-        own: the program's own data folder: a call that changes something in it asks every time.
-        marks: the files of workspaces that were written after reading from outside.
-        record_answer: tells the question gate how a question ended, so that its circuit breaker knows.
-        month: what all requests may cost this month.
-        calibrations: by model, how far our token estimates are from the server's counts.
-        inactivity_s: seconds without a word after which a model's reply, or a sub-agent, is ended; can be changed while runs work.
-        stop_repetition: whether a model in a loop is stopped; can be changed while runs work.
-        frames: prompt frames that are in the database already.
-        fault: called around every tool, as the journal's is around every commit; the chaos tests kill the process in it.
+        default_agent: returns a workflow's default agent, by id.
+        folder_instructions: returns the trusted ones of the granted folders, and their instructions without denied
+            files.
+        server_problems: returns problems of MCP servers by name, in the current language.
+        saying: held while checking and extending what a workflow was told about its servers.
+        own: the program's data folder: calls that change it always ask.
+        marks: workspace files written after reading outside content.
+        record_answer: reports how a question ended to the question gate's circuit breaker.
+        month: the monthly cost limit.
+        calibrations: by model, the ratio of the server's token counts to estimates.
+        inactivity_s: seconds of inactivity after which a model's reply, or a sub-agent, is ended; may change during
+            runs.
+        stop_repetition: whether a looping model is stopped; may change during runs.
+        frames: prompt frames already in the database.
+        fault: called around every tool, like the journal's around every commit; the chaos tests kill the process there.
     """
 
     repos: Repositories
@@ -116,7 +118,10 @@ class RunEnvironment:
         self.month = MonthBudget(self.clock, self.bus)
 
     def publish(self, state: RunState, said: Payload) -> None:
-        """Publish a stream event that is not kept: tokens, progress. One is made for every word, so its envelope is not validated."""
+        """Publish a transient stream event.
+
+        Tokens, progress. Its envelope is not validated, because there is one per token.
+        """
         self.bus.publish(
             StreamEvent.model_construct(
                 v=1,

@@ -1,6 +1,5 @@
 # ruff: noqa: PTH111, PTH112, PTH118
-"""Whether a call, or the beginning of a turn, reads a file that a run wrote after reading from outside
-(``TaintMarks``)."""
+"""Whether a call, or the start of a turn, reads a file that a run wrote after reading outside content (``TaintMarks``)."""
 
 from __future__ import annotations
 
@@ -29,18 +28,17 @@ _PROGRAMS_OF_NAMES = frozenset(
         "realpath", "rm", "rmdir", "seq", "stat", "touch", "tree", "true", "tty", "uname", "wc", "which", "whoami",
     }
 )  # fmt: skip
-"""Programs whose output has names and numbers alone, and what they write nothing of another file."""
+"""Programs whose output contains only names and numbers, and which write nothing from another file."""
 _GIT_OF_NAMES = frozenset({"branch", "describe", "ls-files", "ls-tree", "remote", "rev-parse", "status", "tag", "version"})
 _SEARCH_HERE = frozenset({"rg", "grep", "egrep", "fgrep"})
-"""Programs that search the folder they run in when no file is named."""
+"""Programs that search the working folder if no file is named."""
 _IMPORT = re.compile(r"@([\w.\-/]*[\w\-])")
 
 
 def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, judgement: Judgement | None, workspace: Sequence[str]) -> str:
-    """What was read before a marked file was written that a call reads, its first name; empty when it reads none.
+    """Return the first source of a marked file that a call reads; empty for none.
 
-    A program that is not in the table of commands may read all that the workspace holds, and so may a line that
-    cannot be read.
+    Programs outside the table of commands may read the whole workspace, as may unparsable lines.
     """
     if not marks or not workspace:
         return ""
@@ -59,8 +57,7 @@ def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, ju
 
 
 def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions], skills: Iterable[SkillFacts]) -> tuple[str, ...]:
-    """The same for what goes into a turn's prompt: instructions of folders, and what the catalogue says of skills;
-    blocks."""
+    """Return the sources for a turn's prompt: instructions of folders, and the skill catalogue. Blocks."""
     if not marks:
         return ()
     found: list[str] = []
@@ -75,8 +72,10 @@ def read_at_start(marks: TaintMarks, instructions: Iterable[FolderInstructions],
 
 @asynccontextmanager
 async def marking(marks: TaintMarks | None, tool: Tool, context: ToolContext) -> AsyncIterator[None]:
-    """Around a call of a program that writes files by itself, a local MCP server or an own tool: what it writes in
-    the granted folders of a run that had read from outside is marked. Tools of Atelier do that themselves."""
+    """Enclose a call of a program that writes files itself (a local MCP server or an own tool) and mark what it writes.
+
+    Applies to granted folders of runs that had read outside content. Atelier's own tools mark by themselves.
+    """
     by_itself = tool.is_program if isinstance(tool, McpTool) else isinstance(tool, FileTool) and tool.effect is not Effect.READ
     if marks is None or not by_itself or not context.tainted or not context.roots:
         yield
@@ -97,7 +96,7 @@ def _by_commands(marks: TaintMarks, judgement: Judgement, paths: Sequence[str], 
     for place, one in enumerate(judgement.commands):
         name = one.command.arguments[0].rpartition("/")[2]
         if one.kind is not Kind.RUNS and (name in _PROGRAMS_OF_NAMES or (name == "git" and _of_names(one))):
-            files = one.redirected  # what is appended to keeps what stands in it
+            files = one.redirected  # appending keeps the present content
         elif one.kind is Kind.RUNS or name == "git" or _searches_here(judgement, place):
             return _below(marks, workspace)
         else:
@@ -110,7 +109,7 @@ def _by_commands(marks: TaintMarks, judgement: Judgement, paths: Sequence[str], 
 
 
 def _searches_here(judgement: Judgement, place: int) -> bool:
-    """Whether a command searches the folder it runs in, since it names no file and nothing is piped into it."""
+    """Whether a command searches its working folder, because it names no file and has no piped input."""
     one = judgement.commands[place]
     name, *words = one.command.arguments
     if one.reads or judgement.line is None:

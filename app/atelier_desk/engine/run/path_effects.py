@@ -1,5 +1,5 @@
 # ruff: noqa: PTH112, PTH114, PTH208
-"""What a call takes along with a folder: moving, copying or deleting one changes every name below it."""
+"""What a call includes with a folder: moving, copying or deleting one affects every name below it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.processes.repository_scan import MARKS, is_layout
 
 ENTRIES = 5_000
-"""Entries below a folder that are looked through; a folder with more asks (a limit that is reached never lets a call through)."""
+"""Maximum entries visited below a folder; larger folders ask (exceeding a limit never permits a call)."""
 
 _OF_REPOSITORIES = MARKS | {"config", "config.worktree", "hooks", "info"}
 
 
 def made_repository(paths: Sequence[Path]) -> str:
-    """The first folder that is, or with this call becomes, one that git takes for a repository without being called ``.git``: its settings
-    name programs, which git runs for whoever calls it there. Empty for none; what lies in a ``.git`` has a protected name."""
+    """Return the first folder that is, or becomes by this call, a git repository without being called ``.git``.
+
+    Its settings name programs, which git runs for anybody who calls it there. Empty for none; anything in a ``.git``
+    has a protected name.
+    """
     named: dict[str, set[str]] = {}
     for path in paths:
         for spelling in path.spellings if path.inside else ():
@@ -40,15 +43,16 @@ def _there(folder: str) -> set[str]:
 
 
 def _folded(names: Iterable[str]) -> set[str]:
-    """In the letter case of git, whatever that of the file system is."""
+    """Fold case like git, independently of the file system."""
     return {"HEAD" if name.casefold() == "head" else name.casefold() for name in names}
 
 
 def protected_inside(paths: Sequence[Path], own: Sequence[str] = ()) -> str:
-    """The first protected name that comes, goes or arrives with a folder of the call, empty when there is none.
+    """Return the first protected name that a folder of the call adds, removes or moves; empty for none.
 
-    A name is looked at where it lies and where it would lie: below each path of the call, also under the folder's own name. Links are not
-    followed. A folder that holds one of ``own`` is never moved unasked. Raises ``OSError`` for a folder that cannot be read.
+    Names are checked at their present and future places: below each path of the call, also under the folder's own name.
+    Links are not followed. Moving a folder that contains one of ``own`` always asks. Raises ``OSError`` for an
+    unreadable folder.
     """
     for folder in paths:
         real = folder.spellings[-1]

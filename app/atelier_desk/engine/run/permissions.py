@@ -1,6 +1,6 @@
-"""The verdict about a call of a run, and the refusal that a model reads when it is no.
+"""The verdict about a call of a run, and the refusal for the model.
 
-The verdict itself is pure (``policy.permissions``); what it rests on is looked up in ``call_facts``.
+The verdict is pure (``policy.permissions``); its facts are collected in ``call_facts``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ log = logging.getLogger(__name__)
 
 
 class JudgedCall(NamedTuple):
-    """What was decided about a call, and from what.
+    """Decision about a call, and its basis.
 
     Attributes:
-        reads: what it reads from outside: a host, a server, a path, a command; empty for nothing.
-        always: the narrowest rules that would allow it from now on; none where one asks each time, or for what could not be looked into.
+        reads: the outside source it reads: a host, server, path or command; empty for none.
+        always: the narrowest rules that would allow it permanently; none if it always asks, or could not be inspected.
     """
 
     verdict: Verdict
@@ -62,41 +62,41 @@ REPOSITORY_REFUSAL = (
 class Judge:
     """Decides about the calls of one run.
 
-    One level is enough: a sub-agent starts with its parent's rules and the stricter of both modes.
+    One level suffices: a sub-agent starts with its parent's rules and the stricter of both modes.
 
     Attributes:
-        findings: what was found on the disk since ``begin``.
+        findings: findings on disk since ``begin``.
     """
 
     def __init__(self, own: Sequence[str] = (), marks: TaintMarks | None = None) -> None:
-        """``own`` are the program's own folders, ``marks`` the files that were written after reading from outside."""
+        """``own``: the program's own folders; ``marks``: files written after reading outside content."""
         self._own = own
         self._marks = marks
         self.findings = DiskFindings()
         self._rules: _RunRules | None = None
 
     def begin(self) -> None:
-        """The calls that are judged from here on are judged at one moment: a repository is looked at once for all of them."""
-        # Not cleared: a thread whose call was stopped may still be at work with the one before.
+        """Begin a moment of judgement: each repository is inspected once for all calls of it."""
+        # Replaced rather than cleared: a thread of a stopped call may still use the old one.
         self.findings = DiskFindings()
 
     def denials(self, state: RunState) -> Denials:
-        """What the rules of the run deny on the disk."""
+        """Return what the rules of the run deny on disk."""
         return self._of(state).denials
 
     def blocks(self, state: RunState, tool: str, described: Call) -> bool:
-        """Whether ``judged`` runs programs or looks through folders for this call, so that it belongs into a thread."""
+        """Whether ``judged`` runs programs or scans folders for this call, and so must run in a thread."""
         try:
             return looks_at_disk(tool, described, denials=self.denials(state), marks=self._marks)
         except Exception:
-            return True  # ``judged`` meets it again, and asks
+            return True  # ``judged`` encounters it again, and asks
 
     def judged(
         self, state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, tainted: Sequence[str] = ()
     ) -> JudgedCall:
-        """What is decided; ``tainted`` is what the team read from outside. See ``blocks``.
+        """Return the decision; ``tainted``: outside sources the team has read. See ``blocks``.
 
-        A call that cannot be looked into, for whatever reason, is asked about as one that could not be read.
+        A call that cannot be inspected, for whatever reason, asks like an unparsable one.
         """
         try:
             held = self._of(state)
@@ -105,7 +105,7 @@ class Judge:
                 own=self._own, tainted=tainted, findings=self.findings, denials=held.denials, marks=self._marks,
             )  # fmt: skip
             said = decide([held.level], about)
-            # What a rule asks about, and what asks each time, no other rule allows.
+            # No other rule allows what a rule asks about, or what always asks.
             always = narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
             if said.action is Action.ASK and said.reason == Concern.REPOSITORY:
                 always = about.settings
@@ -118,7 +118,7 @@ class Judge:
             return JudgedCall(decide([level], unread), grounds(unread, level, unread=True), intent.tool)
 
     def _of(self, state: RunState) -> _RunRules:
-        """The rules of the run, read again only when it has other ones: what a state holds never changes, so being the same is enough."""
+        """Return the run's rules, cached by identity because states are immutable."""
         held = self._rules
         if held is None or not held.are_of(state):
             level = Level(rules(state), state.approvals)
@@ -127,7 +127,7 @@ class Judge:
 
 
 class _RunRules(NamedTuple):
-    """What a run is decided by, and what it was read from."""
+    """The rules of a run, and the state they came from."""
 
     level: Level
     denials: Denials
@@ -143,19 +143,25 @@ class _RunRules(NamedTuple):
 def verdict(
     state: RunState, intent: ToolCallStarted, described: Call, *, repaired: bool, own: Sequence[str] = (), tainted: Sequence[str] = ()
 ) -> Verdict:
-    """What is decided about one call, as ``Judge`` says it; blocks."""
+    """Return the verdict about one call, like ``Judge``; blocks."""
     return Judge(own).judged(state, intent, described, repaired=repaired, tainted=tainted).verdict
 
 
 def unreachable(state: RunState, tool: Tool, described: Call) -> ToolError | None:
-    """Why a call cannot run in the granted folders, whatever the rules and the profile say; None for one that may, and without folders."""
+    """Return why a call cannot run in the granted folders, regardless of rules and profile.
+
+    None if it can, or without folders.
+    """
     skills = map(str, folders_of(state.skills_used)) if described.effect is Effect.READ else ()
     return tool.out_of_reach(described, [Path(folder) for folder in (*state.workspace, *skills)]) if state.workspace else None
 
 
 def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
-    """Says of a file (absolute) or a page (its address) whether a result may tell of it: no rule forbids or asks about reading it, by this
-    tool or by the one that reads such things. Rules are read at the first question; when one cannot be, nothing may be told."""
+    """Return a predicate: may a result reveal a file (absolute path) or page (address)?
+
+    True unless a rule denies or asks about reading it, by this tool or the one for such content. Rules are parsed at
+    the first question; if one is invalid, nothing may be revealed.
+    """
 
     @cache
     def known() -> tuple[Level | None, Disk, Denials]:
@@ -181,7 +187,7 @@ def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
 
 
 def refusal(said: Verdict) -> str:
-    """What the model is told of a forbidden call."""
+    """Return the text for the model about a denied call."""
     if said.reason == Concern.REPOSITORY:
         return f"{REPOSITORY_REFUSAL} It is about {said.about}."
     if said.reason != "rule":
@@ -194,5 +200,5 @@ def refusal(said: Verdict) -> str:
 
 
 def really(folders: Sequence[str]) -> tuple[str, ...]:
-    """The folders with every link followed: a rule of a folder must not go along when a link is turned to another one."""
+    """Return folders with links resolved: a folder's rule must not move along when a link is redirected."""
     return tuple(os.path.realpath(folder) for folder in folders)

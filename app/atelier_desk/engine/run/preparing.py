@@ -1,4 +1,4 @@
-"""What becomes of a call: whether it can be made, and whether a person must allow it first. All refusals of calls are decided here."""
+"""Prepare calls: can they be made, and do they need approval? All refusals of calls are decided here."""
 
 from __future__ import annotations
 
@@ -42,29 +42,30 @@ class CallPreparation:
         self._tools: tuple[tuple[object, ...], Toolset] | None = None
 
     def begin(self, state: RunState) -> None:
-        """The calls that are decided from here on are decided at one moment: repositories are looked at once for all of them, and the tools
-        that there are in a state."""
+        """Begin a moment of decision: repositories, and the tools of a state, are looked up once for all its calls."""
         self.judge.begin()
         if self._begun is not state:
             self._begun, self._tools = state, None
 
     def tools(self, state: RunState) -> Toolset:
-        """The tools of the run at the moment that began last."""
+        """Return the run's tools at the last moment of decision."""
         about = (state.agent, state.workspace, state.skills, state.skills_used)
         if self._tools is None or self._tools[0] != about:
             self._tools = (about, toolset(self._env.registry, state))
         return self._tools[1]
 
     async def decide(self, state: RunState, call: CallState) -> Decided:
-        """What becomes of a call. What that needs of the disk and of git is looked up in a thread, which nobody waits for once the call is
-        cancelled."""
+        """Return the decision about a call.
+
+        Disk and git access happen in a thread, which is abandoned if the call is cancelled.
+        """
         one, tainted = self.looked_at(state, call.call), self._teams.tainted(state)
         if self.blocks(state, one):
             return await in_tool_thread(self.judged, state, one, tainted, allowed=call.allowed)
         return self.judged(state, one, tainted, allowed=call.allowed)
 
     def at_once(self, state: RunState, calls: Sequence[CallState]) -> list[Decided] | None:
-        """The same of several calls; None where one of them blocks."""
+        """Decide about several calls without blocking; None if one of them blocks."""
         looked = [self.looked_at(state, call.call) for call in calls]
         if any(self.blocks(state, one) for one in looked):
             return None
@@ -72,15 +73,20 @@ class CallPreparation:
         return [self.judged(state, one, tainted, allowed=call.allowed) for one, call in zip(looked, calls, strict=True)]
 
     def ready(self, call: CallState, intent: ToolCallStarted) -> PreparedCall | ToolResult:
-        """What is run of a call whose intent is committed: what was prepared for it. After a restart, and where its tool was registered
-        anew, it is prepared again."""
+        """Return what to execute for a call with a committed intent.
+
+        The prepared call, or a new preparation after a restart or re-registration of its tool.
+        """
         held = self._held(call.call)
         if held is not None and held.ready is not None and self._env.registry.get_tool(intent.tool) is held.ready.tool:
             return held.ready
         return self._env.registry.prepared(intent.tool, intent.arguments)
 
     async def narrowed(self, call_id: str) -> ToolResult | None:
-        """Why a call whose intent is committed must not run after all, since a person narrowed what the run may do; None: it may."""
+        """Return why a call with a committed intent must not run after all, because a person narrowed the run's rights.
+
+        None if it may.
+        """
         while (call := (state := self._handle.current).call(call_id)) is not None and call.narrowed:
             one = await self.decide(state, call)
             if one.failure is not None:
@@ -96,7 +102,10 @@ class CallPreparation:
         return held if held is not None and held.made is call else None
 
     def looked_at(self, state: RunState, call: ToolCall) -> Decided:
-        """What a call runs: the tool it names, the tool named inside ``invoke_tool``, or an error for the model. No verdict yet."""
+        """Resolve a call: the tool it names, the tool inside ``invoke_tool``, or an error for the model.
+
+        Without a verdict.
+        """
         held = self._held(call)
         if held is not None and held.state is state:
             return held.decided
@@ -123,17 +132,17 @@ class CallPreparation:
         ready: PreparedCall | None = None
         if failure is None and tool is not None:
             if known is not None and known.tool is tool:
-                # What a tool says of a call may depend on what else runs at the moment, its input on nothing but the arguments.
+                # A tool's description may depend on other activity, but its input only on the arguments.
                 ready = known._replace(described=described(tool, known.input))
             else:
                 found = registry.prepared(name, arguments)
-                # The model is told, and nobody is asked about a call that cannot run.
+                # Tell the model, and do not ask anybody about a call that cannot run.
                 ready, failure = (None, found) if isinstance(found, ToolResult) else (found, None)
         intent = self._intent(state, call, tool, ready.described if ready else None, name=name, arguments=arguments, via=via)
         return Decided(call=call, intent=intent, tool=tool, ready=ready, failure=failure)
 
     def _refusal(self, state: RunState, name: str, *, via: str) -> ToolResult | None:
-        """Why the run may not call a tool now."""
+        """Return why the run may not call a tool now."""
         registry = self._env.registry
         if registry.is_control_tool(name):
             return None
@@ -145,24 +154,24 @@ class CallPreparation:
         )  # fmt: skip
 
     def blocks(self, state: RunState, one: Decided) -> bool:
-        """Whether judging a call runs a program or looks through folders."""
+        """Whether judging a call runs a program or scans folders."""
         return one.ready is not None and self.judge.blocks(state, one.intent.tool, one.ready.described)
 
     def judged(self, state: RunState, one: Decided, tainted: Sequence[str], *, allowed: bool) -> Decided:
-        """The call with the verdict about it; ``allowed``: a person said yes to it. See ``blocks``."""
+        """Return the call with its verdict; ``allowed``: a person approved it. See ``blocks``."""
         if one.ready is None:
             return one
         tool, about = one.ready.tool, one.ready.described
         away = unreachable(state, tool, about)
         if away is not None:
-            # Nothing was decided by rules, but who tries to get out stands in the audit trail.
+            # Not decided by rules, but attempts to leave the workspace are recorded in the audit trail.
             said = Verdict(action=Action.DENY, reason="outside", about=", ".join(about.subjects.paths))
             return one.refused(ToolResult.failure(str(away), away.code), verdict=said)
         if tool.category is ToolCategory.CONTROL or about.effect is Effect.INTERACT:
-            return one  # talking to a person or to the loop is never asked about
+            return one  # talking to a person or to the loop never asks
         said, grounds, reads, always = self.judge.judged(state, one.intent, about, repaired=one.call.repaired, tainted=tainted)
         if said.action is Action.DENY:
-            # Also when a person allowed the call: with other arguments it may touch what is forbidden.
+            # Also for an approved call: edited arguments may affect something denied.
             by_rule = {"rule": said.rule} if said.reason == "rule" else {}
             failure = ToolResult.failure(refusal(said), "denied", **by_rule)
             return one.refused(failure, verdict=said, grounds=grounds)

@@ -1,4 +1,4 @@
-"""Which repositories a call asks git about, and what of their settings a person must say yes to."""
+"""Repositories in which a call uses git, and their settings that need approval."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def unknown(
     workspace: Sequence[str],
     found: MutableMapping[tuple[str, bool], Repository],
 ) -> tuple[Repository, ...]:
-    """Those in which git would find settings that are not known to be harmless, each once, in the order of the call.
+    """Return the repositories with settings not known to be harmless, each once, in the order of the call.
 
-    Blocks. ``found`` is what was found of this moment, by folder and whether git only reads there; it is added to.
+    Blocks. ``found`` caches findings of this moment by folder and whether git only reads there; it is extended.
     """
     places = list(dict.fromkeys(_places(tool, judgement, str(details.get("cwd") or "")))) if workspace else []
     if not places:
@@ -39,7 +39,7 @@ def unknown(
 
 
 def _places(tool: str, judgement: Judgement | None, cwd: str) -> Iterator[tuple[str, bool]]:
-    """The folders in which a call runs git, relative to the workspace, and whether it only reads there."""
+    """Yield the folders in which a call runs git, relative to the workspace, and whether it only reads there."""
     if tool in TOOLS:
         yield "", True
     if judgement is None:
@@ -50,5 +50,5 @@ def _places(tool: str, judgement: Judgement | None, cwd: str) -> Iterator[tuple[
         reading = one.kind is not Kind.RUNS
         yield from ((str(Path(cwd) / folder), reading) for folder in judgement.folders(one))
         if not reading and one.folder:
-            # Where "cd" may have failed, it is the folder before.
+            # If "cd" may have failed, it could be the previous folder.
             yield cwd, reading

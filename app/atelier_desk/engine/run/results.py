@@ -1,4 +1,4 @@
-"""Results of tool calls as the journal's events."""
+"""Results of tool calls as journal events."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.tools.base import NewArtefact, ToolResult
 from atelier_desk.tools.results import as_json
 
 STOPPED_BY, BY_USER = "ended_by", "user"
-"""In the result of a call that was ended before its time: the field that says by whom, and a person in it."""
+"""Field in the result of a prematurely ended call that names who ended it, and the value for a person."""
 
 
 def call_finished(
@@ -29,7 +29,7 @@ def call_finished(
     parts: Sequence[ResultPart] = (),
     state_of: str = "",
 ) -> ToolCallFinished:
-    """The journal's event for a result, whose ``parts`` were kept."""
+    """Return the journal event for a result, whose ``parts`` were stored."""
     if status is None:
         status = CallStatus.OK if result.success else _status(result.data)
     return ToolCallFinished(
@@ -53,17 +53,17 @@ def call_finished(
 
 
 def _status(data: Mapping[str, Any]) -> CallStatus:
-    """How a call without success ended. What a person stopped has not failed."""
+    """Return the status of an unsuccessful call. A call that a person stopped has not failed."""
     if data.get(STOPPED_BY) == BY_USER:
         return CallStatus.CANCELLED
     return CallStatus.TIMEOUT if data.get("code") == "timeout" else CallStatus.ERROR
 
 
 async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> list[ResultPart]:
-    """The parts of a result as the journal has them: new files are on the disk now.
+    """Store the new files of a result, and return its parts for the journal.
 
     Raises:
-        StorageError: one cannot be written.
+        StorageError: a file cannot be written.
     """
     parts: list[ResultPart] = []
     for part in result.parts:
@@ -75,7 +75,7 @@ async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> li
 
 
 def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
-    """The result of a call whose arguments a person changed, to be cut anew: the model must know that what ran is not what it wrote."""
+    """Add a note about arguments that a person changed: the model must know that something else ran."""
     data = {"note": "The user changed the arguments before allowing this call.", "arguments_used": arguments}
     return replace(result, data={**result.data, **data})
 
@@ -90,13 +90,13 @@ def closed(
     by: str = "",
     at: datetime | None = None,
 ) -> list[EventBody]:
-    """Events that close a call that will not run to its end.
+    """Return events that close a call that will not complete.
 
     Args:
         code: the result's, by default the status.
-        asked: the request that waited for it: it knows the words of a call that has no intent.
-        by: who ended it, ``BY_USER`` for a person; said in the result as ``STOPPED_BY``.
-        at: this moment: a call that ran is said to have taken the time until then.
+        asked: its approval request, with the texts of a call without an intent.
+        by: who ended it, ``BY_USER`` for a person; stored in the result as ``STOPPED_BY``.
+        at: present time, for the duration of a running call.
     """
     result = ToolResult.failure(error, code or status.value, **({STOPPED_BY: by} if by else {}))
     ran = call.started_at is not None and call.status == "started" and at is not None

@@ -1,4 +1,4 @@
-"""The rules of one run, and what they say of hosts, of a repository's settings and of the disk."""
+"""The rules of one run, and their meaning for hosts, repository settings and the disk."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from atelier_desk.workspace.run_denials import Denials
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:
-    """The rules of a run: those it started with, and those that came with a person's yes, but for those of other agents. One that cannot
-    be read, from a file of another version, allows nothing."""
+    """Return the rules of a run: those at its start and those from approvals, without other agents' rules.
+
+    Unparsable allow rules, from files of another version, are dropped.
+    """
     return readable(of_agent((*state.approvals.rules, *state.granted), state.agent_id))
 
 
 def readable(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
-    """Without those that cannot be read and would allow something; others make every call ask."""
+    """Drop unparsable allow rules; other unparsable ones make every call ask."""
     return tuple(rule for rule in rules if is_readable(rule.text) or rule.action is not Action.ALLOW)
 
 
@@ -34,20 +36,25 @@ def is_readable(text: str) -> bool:
 
 
 def settings_allowed(state: RunState, rule: str) -> bool:
-    """Whether a person said yes to a repository's settings, by the text of the rule for it."""
+    """Whether a person approved a repository's settings, by the text of their rule."""
     return any(each.text == rule and each.action is Action.ALLOW for each in rules(state))
 
 
 def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
-    """The arguments about hosts of the rules that allow calls of a tool: ``domain:nas.lan:80``. Rules for names of tools do not count."""
+    """Return the host arguments of rules that allow calls of a tool.
+
+    ``domain:nas.lan:80``. Rules for tool names do not count.
+    """
     named = CallFacts(tool=tool, section=section)
     read = (pattern.parse(rule.text) for rule in rules(state) if rule.action is Action.ALLOW)
     return tuple(each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named))
 
 
 def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
-    """What a rule about hosts says of a host that a call comes to only on its way, by a redirect or a program of a page: ``deny``, ``ask``,
-    or nothing. Rules about the tool as a whole were held against the call itself."""
+    """Return what a host rule says about a host reached on the way, by a redirect or script: ``deny``, ``ask``, or empty.
+
+    Rules about the tool as a whole were checked for the call itself.
+    """
     named = CallFacts(tool=tool, section=section)
     for action in (Action.DENY, Action.ASK):
         for rule in rules(state):
@@ -62,5 +69,5 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
 
 
 def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
-    """What these rules of a run deny on its disk; false without a rule that denies a path."""
+    """Return what these rules deny on the run's disk; falsy without path denials."""
     return Denials(path_denials.bans(held), state.workspace, home_folder())

@@ -1,4 +1,4 @@
-"""What a workflow was not told yet of the MCP servers of its agents."""
+"""Problems of an agent's MCP servers that a workflow was not told about yet."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from atelier_desk.storage.repositories import Repositories
 async def server_news(
     repos: Repositories, workflow_id: str, servers: Sequence[str], problems: Sequence[ServerProblem]
 ) -> ServersLacking | None:
-    """What to say of ``servers``, of which these ``problems`` are all there are now; None when the workflow knows it.
+    """Return what to report about ``servers``, whose present problems are all given; None if nothing is new.
 
-    A problem is said once, by whichever run of the workflow meets it first, and again when it has changed or was over in between.
+    A problem is reported once, by the first run of the workflow that encounters it, and again if it changed or
+    recurred.
     """
     of_type = repos.journal.of_type
     known: dict[str, ServerProblem] = {}

@@ -1,4 +1,4 @@
-"""What MCP servers ask in the middle of a call: questions to the person, and requests to the run's model that a person allowed."""
+"""Requests of MCP servers during a call: questions to the person, and approved requests to the run's model."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from atelier_desk.tools.outcomes import ServerAsks, ToolResult
 log = logging.getLogger(__name__)
 
 MOST_ROUNDS = 20
-"""How often a server may ask in one call."""
+"""Maximum number of request rounds per call."""
 LONGEST_STATE = 256 * 1024
-"""Characters of a server's state that are kept."""
+"""Maximum stored characters of a server's state."""
 _REASONS = {FinishReason.LENGTH: "maxTokens", FinishReason.STOP: "endTurn"}
 
 
 def required(state: RunState, call_id: str, tool: str, asks: ServerAsks, now: datetime) -> list[EventBody]:
-    """The events with which a call waits for what its server asked for; one that asks without end gets no more."""
+    """Return the events with which a call waits for its server's requests; one that exceeds the maximum is refused."""
     call = state.call(call_id)
     asked_before = call.input.round if call is not None and call.input is not None else 0
     wrong = ""
@@ -63,7 +63,7 @@ def required(state: RunState, call_id: str, tool: str, asks: ServerAsks, now: da
         return [call_finished(call_id, tool, ToolResult.failure(wrong, "asks_too_much"))]
     round_ = asked_before + 1
     named = f"{state.run_id}:{call_id}:{round_}"
-    # They are asked in the server's order, which their times keep.
+    # Their times preserve the server's order.
     questions = [
         _question(state, call_id, spec, stable_id(f"{named}:{number}", "question"), now + timedelta(microseconds=number))
         for number, spec in enumerate(asks.questions)
@@ -75,7 +75,7 @@ def required(state: RunState, call_id: str, tool: str, asks: ServerAsks, now: da
 
 
 def lost(state: RunState) -> list[EventBody]:
-    """Events that close what servers ask within a session that is gone, and the calls that waited for it."""
+    """Return events that close requests of lost sessions, and their calls."""
     bodies: list[EventBody] = []
     for question in state.questions:
         asker, call = question.spec.asker, state.call(question.call_id)
@@ -110,7 +110,7 @@ def _question(state: RunState, call_id: str, spec: QuestionSpec, id: str, now: d
 
 
 class CallRequestBroker:
-    """Answers the server of one call while the call goes on; see ``tools.context.ServerDesk``."""
+    """Answers the server of a running call; see ``tools.context.ServerRequests``."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, call_id: str) -> None:
         self._env, self._handle, self._call_id = env, handle, call_id
@@ -132,7 +132,7 @@ class CallRequestBroker:
             call = now.call(self._call_id)
             if now.status.final or now.pause is not None or call is None or call.status != "started":
                 raise ConflictError(N_("The call is over; nobody is asked for it any more."))
-            if len(now.questions) >= limits.QUESTION_PENDING:  # those that were asked at the same moment all found room before
+            if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
                 raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
             return [QuestionAsked(question=question)]
 
@@ -141,7 +141,7 @@ class CallRequestBroker:
             await self._env.journal.append_if(self._handle, decide)
             await over
         except asyncio.CancelledError:
-            # Nobody waits for it any more: taken back by its server, or by the end of the call.
+            # Nobody waits for it any more: withdrawn by its server, or by the end of the call.
             background.start(self._take_back(question), "taking back of a server's question")
             raise
         finally:
@@ -166,7 +166,7 @@ class CallRequestBroker:
 
 
 async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallState, key: str, follow: Follow) -> None:
-    """Make the request to the model that a call's server wants; without room for it the run pauses at its limit."""
+    """Make the model request of a call's server; without room for it the run pauses at its limit."""
     given = call.input
     assert given is not None
     tool = call.intent.tool if call.intent else call.call.name
@@ -187,7 +187,7 @@ async def sample_for_call(env: RunEnvironment, handle: RunHandle, call: CallStat
 async def sample(
     env: RunEnvironment, handle: RunHandle, call_id: str, server: str, sampling: Sampling, key: str = ""
 ) -> SampledForServer | budget.ReachedLimit:
-    """Ask the run's model what a server wants to know. It sees nothing of the run's conversation and has no tools.
+    """Ask the run's model for a server. It sees nothing of the run's conversation and has no tools.
 
     Raises:
         AtelierError: the model cannot be asked.
@@ -240,14 +240,14 @@ async def sample(
                     reply = delta.reply
     except BaseException:
         if written:
-            # It is paid for all the same: a server that takes its requests back would cost what no cap of the run knows of.
+            # It costs the same: otherwise a server that withdraws its requests would exceed the run's limits unnoticed.
             background.start(_note(env, handle, sampled(ChatReply(content=written), "")), "cost of a server's request")
         raise
     return sampled(reply, key)
 
 
 async def _note(env: RunEnvironment, handle: RunHandle, spent: SampledForServer) -> None:
-    """Keep what a request cost that came to nothing."""
+    """Record the cost of a request without a result."""
     try:
         await env.journal.append(handle, spent)
     except AtelierError as error:

@@ -1,4 +1,4 @@
-"""Sub-agents in their parent's state. Pure functions the reducer and ``next_step`` share."""
+"""Sub-agents in their parent's state: pure functions of the reducer and ``next_step``."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from atelier_desk.policy.budget import FIELDS
 from atelier_desk.policy.permissions import taint
 
 CHILD_ASKS = "child_asks"
-"""Reason of the note that tells the model of sub-agents which wait for its answer."""
+"""Reason of the note about sub-agents waiting for the model's answer."""
 CHILD_REPORTS = "child_reports"
-"""Reason of the note with the reports of sub-agents that worked in the background."""
+"""Reason of the note with reports of background sub-agents."""
 
 
 def with_child(state: RunState, child_id: str, **changes: Any) -> RunState:
-    """The state with one sub-agent changed; one that is over stays as it ended."""
+    """Return the state with one sub-agent changed; ended ones stay unchanged."""
     children = tuple(
         child.model_copy(update=changes) if child.id == child_id and not child.status.over else child for child in state.children
     )
@@ -37,7 +37,7 @@ def with_child(state: RunState, child_id: str, **changes: Any) -> RunState:
 
 
 def planned(state: RunState, body: ChildrenPlanned) -> RunState:
-    """Sub-agents are planned and their call waits."""
+    """Add planned sub-agents; their call waits."""
     children = tuple(
         ChildState(
             id=plan.id,
@@ -59,7 +59,7 @@ def planned(state: RunState, body: ChildrenPlanned) -> RunState:
 
 
 def joined(state: RunState, body: ChildrenJoined) -> RunState:
-    """A call waits for sub-agents that were started before."""
+    """Let a call wait for sub-agents started earlier."""
     return _waits(state, body.call_id, kind=body.kind, children=body.child_ids)
 
 
@@ -71,13 +71,13 @@ def _waits(state: RunState, call_id: str, **changes: Any) -> RunState:
 
 
 def started(state: RunState, body: ChildStarted, event: RunEvent) -> RunState:
-    """A planned sub-agent begins; its share is set aside."""
+    """Start a planned sub-agent and reserve its share."""
     state = with_child(state, body.child_id, status=ChildStatus.RUNNING, share=body.share, started_at=event.time)
     return evolve(state, plans=tuple(plan for plan in state.plans if plan.id != body.child_id))
 
 
 def finished(state: RunState, body: ChildFinished) -> RunState:
-    """A sub-agent is over, or never ran."""
+    """End a sub-agent, or record that it never ran."""
     state = with_child(
         state,
         body.child_id,
@@ -94,7 +94,10 @@ def finished(state: RunState, body: ChildFinished) -> RunState:
 
 
 def told(state: RunState, call: CallState) -> RunState:
-    """A call that waited for sub-agents has its result: the model knows their reports and questions, the others go on behind its back."""
+    """Finish a call that waited for sub-agents.
+
+    The model knows their reports and questions, the others continue in the background.
+    """
     if call.waits_for != "children":
         return state
     children = []
@@ -109,7 +112,7 @@ def told(state: RunState, call: CallState) -> RunState:
 
 
 def handed_over(state: RunState, body: ToolCallFinished) -> RunState:
-    """A result that holds the report of a sub-agent, as that of one that was terminated does, has told the model of its end."""
+    """Record that a result contained a sub-agent's report, as that of a terminated one does."""
     named = body.result.get("child_id") if isinstance(body.result, dict) and "report" in body.result else None
     child = state.child(named) if isinstance(named, str) else None
     if child is None or not child.status.over or child.told:
@@ -118,7 +121,7 @@ def handed_over(state: RunState, body: ToolCallFinished) -> RunState:
 
 
 def noted(state: RunState, reason: str) -> RunState:
-    """The model was told in a note: of reports, or of questions."""
+    """Record that a note told the model about reports or questions."""
     if reason == CHILD_REPORTS:
         return evolve(state, children=tuple(c.model_copy(update={"told": True}) if c.status.over else c for c in state.children))
     if reason == CHILD_ASKS:
@@ -127,7 +130,7 @@ def noted(state: RunState, reason: str) -> RunState:
 
 
 def raised(state: RunState, body: LimitsRaised) -> RunState:
-    """Caps of a sub-agent were raised: its share grows, and so do the run's own caps, where it has any."""
+    """Raise the limits of a sub-agent: its share grows, and so do the run's own limits, if set."""
     caps = state.raised_limits
     for kind, amount in body.raise_limits.items():
         caps[kind] = caps.get(kind, 0) + amount
@@ -137,7 +140,7 @@ def raised(state: RunState, body: LimitsRaised) -> RunState:
 
 
 def more(budget: Budget, added: dict[LimitKind, float]) -> Budget:
-    """A budget with something added to the caps it has."""
+    """Return a budget with its limits raised."""
     changes: dict[str, float] = {}
     for kind, amount in added.items():
         field = FIELDS.get(kind)
@@ -148,17 +151,17 @@ def more(budget: Budget, added: dict[LimitKind, float]) -> Budget:
 
 
 def startable(state: RunState) -> tuple[ChildState, ...]:
-    """Planned sub-agents whose stage has come: everything of the earlier stages of their call is over."""
+    """Return planned sub-agents whose stage has come: earlier stages of their call have ended."""
     return tuple(child for child in state.children if child.status is ChildStatus.PLANNED and _come(state, child) is True)
 
 
 def skippable(state: RunState) -> tuple[ChildState, ...]:
-    """Planned sub-agents that will not run, because an earlier stage of their call failed and they were to stop then."""
+    """Return planned sub-agents that will not run, because an earlier stage failed with ``stop_on_error``."""
     return tuple(child for child in state.children if child.status is ChildStatus.PLANNED and _come(state, child) is None)
 
 
 def _come(state: RunState, child: ChildState) -> bool | None:
-    """True when the stage has come, False when not yet, None when it never will."""
+    """Whether its stage has come: True, False for not yet, None for never."""
     before = [other for other in state.children if other.call_id == child.call_id and other.stage < child.stage]
     if child.stop_on_error and any(other.status.over and other.status is not ChildStatus.COMPLETED for other in before):
         return None
@@ -166,13 +169,16 @@ def _come(state: RunState, child: ChildState) -> bool | None:
 
 
 def awaited(state: RunState, call: CallState) -> list[ChildState]:
-    """The sub-agents a call waits for, in the order they were asked for."""
+    """Return the sub-agents a call waits for, in request order."""
     found = {child.id: child for child in state.children}
     return [found[child_id] for child_id in call.children if child_id in found]
 
 
 def settled(state: RunState, call: CallState) -> bool:
-    """Whether a waiting call can have its result: its sub-agents are over or wait for this run's answer, or work in the background."""
+    """Whether a waiting call can finish.
+
+    Its sub-agents have ended, wait for this run's answer, or run in the background.
+    """
     children = awaited(state, call)
     waiting = {child.id for child in children}
     if any(child.id in waiting for child in startable(state)):
@@ -181,5 +187,5 @@ def settled(state: RunState, call: CallState) -> bool:
         return True
     if any(child.status is ChildStatus.RUNNING for child in children):
         return False
-    # A later stage may wait for one that asks: that is answered first.
+    # A later stage may depend on one that asks, which is answered first.
     return any(child.status is ChildStatus.ASKING for child in children) or all(child.status.over for child in children)

@@ -1,4 +1,4 @@
-"""The caps of a run, for a tool's call that asks a model itself."""
+"""Limits of a run for a tool call that itself asks a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Running tool calls: intent into the journal, the tool, its result into the journal."""
+"""Run tool calls: commit the intent, run the tool, commit its result."""
 
 from __future__ import annotations
 
@@ -70,17 +70,17 @@ EFFECT_UNKNOWN = (
 
 
 def question_id(run_id: str, call_id: str) -> str:
-    """The same question for every attempt at the same call."""
+    """Return the question's id, equal for every attempt at the same call."""
     return stable_id(f"{run_id}:{call_id}", "question")
 
 
 def approval_id(state: RunState, call_id: str) -> str:
-    """One request a call; the reply it belongs to is part of it, so that a call id that is used again inherits nothing."""
+    """Return the id of a call's request; it includes the reply, so that a reused call id inherits nothing."""
     return stable_id(f"{state.run_id}:{state.message_id}:{call_id}", "approval")
 
 
 class ToolCalls:
-    """Performs the steps of one run that concern calls; what ``follow`` says is committed with each result."""
+    """Performs the steps of one run that concern calls; the result of ``follow`` is committed with each result."""
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
         self._env = env
@@ -90,10 +90,10 @@ class ToolCalls:
         self._preparing = CallPreparation(env, handle, teams)
 
     async def begin(self, calls: Sequence[CallState]) -> None:
-        """Begin the next call, or the reading calls at the front together; the driver asks again for the rest.
+        """Begin the next call, or the leading read-only calls together; the driver repeats this for the rest.
 
-        Calls a person must allow first are asked about, all at once; those before them run meanwhile. Where the run is another one by the
-        time they are judged, nothing is committed, and the driver begins anew.
+        Calls that need approval are requested all at once; those before them run meanwhile. If the run changed while
+        they were judged, nothing is committed, and the driver starts over.
         """
         state = self._handle.current
         self._preparing.begin(state)
@@ -108,16 +108,16 @@ class ToolCalls:
         await self._env.journal.append_if(self._handle, lambda now: bodies if now is state else None, follow=self._follow)
 
     def beginning(self, state: RunState, calls: Sequence[CallState]) -> list[EventBody]:
-        """What ``begin`` would commit now, for whoever commits what led to it.
+        """Return what ``begin`` would commit now, to be committed together with earlier events.
 
-        Empty when a person must allow one of the calls first, or when judging one of them blocks: a commit does not wait for that.
+        Empty if a call needs approval first, or if judging one blocks, because commits do not wait for that.
         """
         self._preparing.begin(state)
         prepared = self._preparing.at_once(state, calls)
         return [] if prepared is None or any(one.asks for one in prepared) else self._intents(state, prepared)
 
     def _intents(self, state: RunState, prepared: list[Decided]) -> list[EventBody]:
-        """The intents of the calls that begin now; one that cannot run has its result at once."""
+        """Return the intents of the calls that begin now; an impossible one gets its result at once."""
         bodies: list[EventBody] = []
         for one in self._batch(state, prepared):
             bodies.append(one.intent)
@@ -126,7 +126,7 @@ class ToolCalls:
         return bodies
 
     async def run(self, calls: Sequence[CallState]) -> None:
-        """Run calls whose intents are committed, side by side."""
+        """Run calls with committed intents concurrently."""
         if len(calls) == 1:
             await self._run(calls[0])
             return
@@ -135,7 +135,7 @@ class ToolCalls:
                 group.create_task(self._run(call))
 
     async def recover(self, calls: Sequence[CallState]) -> None:
-        """Finish calls that were cut off: idempotent ones run again, the others are closed with an unknown effect."""
+        """Finish cut-off calls: idempotent ones run again, others are closed with an unknown effect."""
         gone = server_requests.lost(self._handle.current)
         if gone:
             await self._env.journal.append(self._handle, *gone, follow=self._follow)
@@ -148,18 +148,19 @@ class ToolCalls:
                 await self._env.journal.append(self._handle, *closed(call, CallStatus.UNKNOWN, EFFECT_UNKNOWN))
 
     async def _tried(self, one: Decided) -> Decided:
-        """The call, or the error it would come to once a person allowed it: the model is told then, and nobody is bothered."""
+        """Return the call, or the error it would give after approval: then the model is told, and nobody is asked."""
         if one.asks is None or one.ready is None or not one.ready.described.plans:
             return one
         outcome = await self._env.registry.run(one.ready, self._context(one.intent, one.ready.tool))
         if not isinstance(outcome, ToolResult) or outcome.success:
             return one
-        # Nobody allowed it, so it must not be run again after a kill, when it might succeed.
+        # It was not approved, so it must not be repeated after a kill, when it might succeed.
         return one.refused(outcome, idempotent=False)
 
     async def _named(self, request: ApprovalRequest) -> ApprovalRequest:
-        """The request with the names of the agents it is about: a model may call them by their ids, which say nothing to a person; and with
-        how long a change of files can be undone."""
+        """Complete a request with the names of its agents, which models may call by id, and how long file changes can be
+        undone.
+        """
         details = request.details
         if request.kind is ApprovalKind.FILE_OP and request.effect == Effect.WRITE:
             details = {**details, "undo_days": (await self._env.repos.settings.load()).checkpoint_days}
@@ -210,7 +211,7 @@ class ToolCalls:
 
     @staticmethod
     def _details(state: RunState, ready: PreparedCall) -> dict[str, Any]:
-        """What a card shows, with where a yes from now on would hold."""
+        """Return details for a card, with the scope of a permanent permission."""
         described = ready.described
         local = bool(described.subjects.command or described.subjects.paths or ready.tool.needs_workspace)
         where = scope.holds(state.workflow_id, really(state.workspace), local=local)
@@ -242,8 +243,11 @@ class ToolCalls:
             log.debug("tasks changed while %s ran: it runs again", intent.tool)
 
     async def _attempt(self, intent: ToolCallStarted, ready: PreparedCall) -> bool:
-        """Run a call and commit what came of it; False when it changes tasks that somebody else changed meanwhile: then nothing was done,
-        and it has to be judged anew."""
+        """Run a call and commit its result.
+
+        Returns False if it changes tasks that somebody else changed meanwhile: then nothing was done, and it must be
+        judged again.
+        """
         tool = ready.tool
         journal = self._env.journal
         seen = journal.task_version(self._handle.workflow_id)
@@ -286,7 +290,7 @@ class ToolCalls:
         return True
 
     async def _team(self, intent: ToolCallStarted, outcome: StartChildren | JoinChildren | AskParent | AnswerChild) -> None:
-        """What a call wants of the team: events that make it wait, or an error for the model."""
+        """Handle a team request of a call: events that make it wait, or an error for the model."""
         journal, call_id = self._env.journal, intent.call_id
         if isinstance(outcome, StartChildren):
             planned = ChildrenPlanned(
@@ -309,7 +313,7 @@ class ToolCalls:
             await self._answer(intent, outcome)
 
     def _join_refusal(self, outcome: JoinChildren) -> ToolResult | None:
-        """Waiting for a sub-agent that waits for this run would never end."""
+        """Refuse to wait for a sub-agent that waits for this run, which would never end."""
         children = {child.id: child for child in self._handle.current.children}
         unknown = [child_id for child_id in outcome.child_ids if child_id not in children]
         if unknown or not outcome.child_ids:
@@ -412,5 +416,5 @@ class ToolCalls:
 
 
 def _denied_allowed(intent: ToolCallStarted) -> str:
-    """The denied path that a person was asked about before the call was begun; empty for none."""
+    """Return the denied path that a person approved before the call began; empty for none."""
     return dict(intent.grounds.concerns).get(Concern.DENIED, "") if intent.grounds is not None else ""

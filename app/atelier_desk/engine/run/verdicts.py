@@ -1,4 +1,4 @@
-"""The verdicts of a journal, reached again from what was kept with them: under the rules of then, and under those of today."""
+"""Recompute the verdicts of a journal from stored facts: under the rules of the time, and under today's."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from atelier_desk.policy.permissions.scope import for_run, handed_down, of_agent
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One verdict of the past.
+    """One past verdict.
 
     Attributes:
-        detail: what the call is about on one line, without secrets.
-        said: the verdict as it was. What asked a person names no ``rule_id``.
-        again: the same reached anew from the journal; None where it was decided by a version that kept no facts, or decided otherwise.
-        today: what would be decided under the rules and settings of today, in the run's own mode; None where ``again`` is.
-        answered: a person was asked about the call before, and said yes: this is the look at it as it began to run.
+        detail: one-line summary of the call, without secrets.
+        said: the original verdict; requests for approval have no ``rule_id``.
+        again: recomputed from the journal; None if decided by a version without stored facts, or differently.
+        today: under today's rules and settings, in the run's own mode; None where ``again`` is.
+        answered: a person had approved the call: this is the check when it began to run.
     """
 
     time: datetime
@@ -45,20 +45,20 @@ class Replayed:
 
     @property
     def same(self) -> bool:
-        """Whether it was reached again, by the same rule and for the same reason."""
+        """Whether it was reproduced, by the same rule and for the same reason."""
         return self.again is not None and _plain(self.again) == _plain(self.said)
 
     @property
     def differs(self) -> bool:
-        """Whether today's rules would act otherwise."""
+        """Whether today's rules would act differently."""
         return self.today is not None and self.today.action is not self.said.action
 
 
 @dataclass(slots=True)
 class _Run:
-    """A run as far as it was read: what it was decided by at any time, by name, and what it would be decided by today.
+    """A run as far as it was read: its past policies by name, and the policy of today.
 
-    ``chosen`` is what it would have been started with today; ``now`` with what came with a person's yes.
+    ``chosen``: its policy if started today; ``now``: including its approvals.
     """
 
     state: RunState
@@ -71,19 +71,21 @@ class _Run:
         self.learn()
 
     def learn(self) -> None:
-        """Its rules are others now."""
+        """Record that its rules have changed."""
         state = self.state
         self.level = Level(rules(state), state.approvals)
         self.known[self.level.name] = self.level
-        # A yes for the run stands, whatever the rules are; they alone are rules of a run that allow.
+        # Approvals for the run apply independently of the rules; only they are allow rules of a run.
         given = [rule for rule in (*state.approvals.rules, *state.granted) if rule.scope is RuleScope.RUN and rule.action is Action.ALLOW]
         mine = of_agent((*self.chosen.rules, *given), state.agent_id)
         self.now = Level(readable(mine), self.chosen)
 
 
 async def replayed(events: AsyncIterable[RunEvent], chosen: ApprovalSettings) -> list[Replayed]:
-    """Every verdict of a workflow's journal, in order; ``chosen`` are the settings of today with all rules. A run that an import brought
-    and whose events do not follow each other is told of as far as they do."""
+    """Return every verdict of a workflow's journal, in order; ``chosen``: today's settings with all rules.
+
+    An imported run with inconsistent events is included up to the inconsistency.
+    """
     runs: dict[str, _Run] = {}
     broken: set[str] = set()
     found: list[Replayed] = []
@@ -108,7 +110,7 @@ async def replayed(events: AsyncIterable[RunEvent], chosen: ApprovalSettings) ->
 
 
 def _today(state: RunState, chosen: ApprovalSettings, runs: dict[str, _Run]) -> ApprovalPolicy:
-    """What a run would be started with today."""
+    """Return the policy of a run if started today."""
     parent = runs.get(state.lineage[-1].run_id) if state.lineage else None
     if parent is None:
         return for_run(
@@ -136,12 +138,12 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
         call, said = body, body.verdict
         before = run.state.call(call.call_id)
         answered = before is not None and before.allowed
-    # No rule and no setting is about what lies outside of the granted folders: it would be refused today as well.
+    # No rule or setting applies outside the granted folders: it would be refused today as well.
     anew = today = said if said.reason == "outside" else None
     if body.grounds is not None and body.grounds.version == VERSION:
         named = NamedFact(call.tool, call.section, call.server, call.risk)
         risk = run.now.policy.risks.get(call.tool, call.risk)
-        with suppress(ValueError, IndexError):  # what somebody else wrote into a file that was imported may make no sense
+        with suppress(ValueError, IndexError):  # foreign content of an imported file may be invalid
             anew = again(body.grounds, named, run.known.get(body.grounds.level, run.level))
             today = again(body.grounds, named._replace(risk=risk), run.now)
     return Replayed(

@@ -1,1 +1,1 @@
-"""The runs of this process: starting, steering, answering, taking up again."""
+"""The runs of this process: starting, steering, answering, resuming."""

@@ -1,4 +1,4 @@
-"""What runs wait for: answers to questions, decisions about calls, and answers in a parent's place."""
+"""Deliver what runs wait for: answers to questions, decisions about calls, and answers in a parent's place."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from atelier_desk.tools.core.user_question import answer_result
 
 
 class Answering:
-    """Answers of all kinds: to questions, to requests for a yes, to sub-agents that asked their parent."""
+    """Answers to questions, approval requests, and sub-agents that asked their parent."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
@@ -35,12 +35,13 @@ class Answering:
     async def answer_question(
         self, question_id: str, status: QuestionStatus, selected: tuple[str, ...] = (), text: str = "", *, go_on: bool = True
     ) -> None:
-        """Give a waiting call its result: an answer, a skip or a timeout. The run goes on when nothing else is open, unless ``go_on`` is
-        false: then whoever resumes it goes on.
+        """Give a waiting call its result: an answer, a skip or a timeout.
+
+        The run continues if nothing else is open; with ``go_on`` False only when resumed.
 
         Raises:
             NotFoundError: no such question.
-            ConflictError: it was answered already.
+            ConflictError: it was already answered.
         """
         question = await self._env.repos.questions.get(question_id)
         live = await self._runs.load(question.run_id)
@@ -68,11 +69,11 @@ class Answering:
                 self._runs.drive(live)
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
-        """Allow or reject a call that waits for it. A rejection is the call's result, with its note as the reason.
+        """Approve or reject a waiting call. A rejection is the call's result, with its note as the reason.
 
         Raises:
             NotFoundError: no such request.
-            ConflictError: it was decided already.
+            ConflictError: it was already decided.
         """
         request = await self._env.repos.approvals.get(approval_id)
         live = await self._runs.load(request.run_id)
@@ -97,11 +98,12 @@ class Answering:
             self._runs.drive(live)
 
     async def allow_together(self, run_id: str, approval_ids: Collection[str]) -> None:
-        """Allow these calls of one run, each for this once, in one step: all that still wait, and nothing besides.
+        """Approve these calls of one run once, in one step: those still waiting, and no others.
 
         Raises:
             NotFoundError: no such run.
-            ConflictError: none of them waits any more, or one may not be allowed along with others; then nothing is allowed.
+            ConflictError: none of them is still waiting, or one may not be approved with others; then nothing is
+                approved.
         """
         live = await self._runs.load(run_id)
         seen = {each.id: each.seen_ms for each in await self._env.repos.approvals.pending(live.handle.current.workflow_id)}
@@ -123,8 +125,7 @@ class Answering:
             self._runs.drive(live)
 
     async def ask_approval_again(self, asked: ApprovalRequest) -> None:
-        """The time to decide of ``asked`` is over and starts anew; not when it was decided meanwhile, or when another screen that shows it
-        has started it anew already.
+        """Restart the time to decide of ``asked``, unless it was decided or restarted by another screen meanwhile.
 
         Raises:
             NotFoundError: no such run.
@@ -143,7 +144,7 @@ class Answering:
 
         Raises:
             UsageError, LimitError: the answer is blank or too long.
-            ConflictError: it waits for no answer, or not any more.
+            ConflictError: it is not waiting for an answer.
         """
         check_text(text)
         live = await self._runs.load(child_run_id)
@@ -157,13 +158,15 @@ class Answering:
 
 
 def _to_server(asked: UserQuestion, status: QuestionStatus, selected: tuple[str, ...], text: str) -> QuestionAnswered:
-    """The answer goes to the server that asked; the call's result is the server's."""
+    """Build the answer for the asking server; the call's result comes from the server."""
     return QuestionAnswered(question_id=asked.id, call_id=asked.call_id, status=status, selected_options=selected, text_response=text)
 
 
 def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
-    """A yes for the run, or for good, holds for the other calls that wait at this moment too, as far as its rules cover them: those of the
-    same tool, and of others those that were asked about for the same reason."""
+    """Return approvals of other waiting calls covered by a permission for the run or permanently.
+
+    Covered are calls of the same tool, and of others those asked for the same reason.
+    """
     if decision.scope is ApprovalScope.ONCE:
         return []
     texts = {rule.text for rule in decision.rules}
@@ -181,13 +184,13 @@ def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[
 
 
 def _covers(texts: Set[str], other: ApprovalRequest) -> bool:
-    """Whether rules surely allow a call that waits. What asks each time has no rules that would, and stays asked."""
+    """Whether rules certainly allow a waiting call. Calls that always ask have none, and keep waiting."""
     whole = {other.tool, f"section:{other.section}", f"mcp__{other.server}"}
     return bool(other.always) and (bool(whole & texts) or set(other.always) <= texts)
 
 
 def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:
-    """What the agent reads when its call was not allowed."""
+    """Return the text for the agent about a rejected call."""
     what = f"{request.tool} {request.operation}".strip()
     if decided_by == "timeout":
         return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."

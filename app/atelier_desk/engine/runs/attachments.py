@@ -29,17 +29,18 @@ from atelier_desk.storage.folder.artefacts import Artefacts
 from atelier_desk.support.i18n import language
 
 SHARE = 0.4
-"""Of the model's window, what the texts that go with one message may take together."""
+"""Fraction of the model's context for all texts attached to one message."""
 LEAST = 1_000
-"""Characters they may always take."""
+"""Minimum characters allowed for them."""
 
 
 async def keep(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachments, *, tentative: bool = False) -> Attachment:
-    """Keep what was read with the workflow. What the model is given of it is not decided yet: its ``text`` is empty.
+    """Store an attachment with the workflow, with an empty ``text``: the part for the model is decided later.
+
     ``tentative``: for a draft.
 
     Raises:
-        StorageError: ``read_only``, it cannot be written.
+        StorageError: ``read_only``: it cannot be written.
     """
     part = await artefacts.keep(workflow_id, prepared.name, prepared.data, prepared.media_type, tentative=tentative)
     whole: ArtefactPart | None = None
@@ -65,10 +66,10 @@ async def keep(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachm
 
 
 async def whole_text(artefacts: Artefacts, workflow_id: str, attachment: Attachment) -> str:
-    """All of its text; empty for a picture.
+    """Return its full text; empty for an image.
 
     Raises:
-        StorageError: ``damaged_file``, it is missing or not what was kept.
+        StorageError: ``damaged_file``: it is missing or damaged.
     """
     if attachment.picture:
         return ""
@@ -77,16 +78,17 @@ async def whole_text(artefacts: Artefacts, workflow_id: str, attachment: Attachm
 
 
 class Attaching:
-    """Makes the attachments of a message."""
+    """Creates the attachments of a message."""
 
     def __init__(self, env: RunEnvironment) -> None:
         self._env = env
 
     async def make(self, workflow_id: str, what: Sequence[PreparedAttachments | Attachment], agent: AgentConfig) -> tuple[Attachment, ...]:
-        """What goes with a message to this agent: kept, the same thing once, and with as much text as its model's window has room for.
+        """Return the stored attachments for a message to this agent, without duplicates, with as much text as its model's
+        context allows.
 
         Raises:
-            StorageError: something cannot be kept, or what was kept before is missing or damaged.
+            StorageError: something cannot be stored, or an earlier attachment is missing or damaged.
         """
         artefacts, kept = self._env.repos.artefacts, dict[tuple[str, str, str], Attachment]()
         for each in what:
@@ -94,14 +96,14 @@ class Attaching:
             kept.setdefault((made.sha256, made.source, made.name), made)
         for each in kept.values():
             if each.picture:
-                await artefacts.read(workflow_id, each.kept[0])  # one that vanished is told now, and not in the middle of a turn
+                await artefacts.read(workflow_id, each.kept[0])  # report a missing file now, not in the middle of a turn
         texts = {key: await whole_text(artefacts, workflow_id, each) for key, each in kept.items() if not each.picture}
         room = text_room(await self._window(agent)) if texts else 0
         given = dict(zip(texts, excerpts(list(texts.values()), room), strict=True))
         return tuple(each.model_copy(update={"text": given.get(key, "")}) for key, each in kept.items())
 
     async def copy(self, workflow_id: str, target_id: str, attachments: Sequence[Attachment]) -> None:
-        """Have another workflow keep them too."""
+        """Store attachments for another workflow too."""
         for each in attachments:
             for part in each.kept:
                 await self._env.repos.artefacts.copy(workflow_id, target_id, part)
@@ -110,16 +112,16 @@ class Attaching:
         try:
             return (await self._env.gateway.open(agent, language())).window
         except AtelierError:
-            return DEFAULT_WINDOW  # what is wrong with the model is said when it is asked
+            return DEFAULT_WINDOW  # problems with the model are reported when it is asked
 
 
 def text_room(window: int) -> int:
-    """Bytes of text that may go with one message to a model of this window (tokens)."""
+    """Return the bytes of text allowed with one message, for a context in tokens."""
     return min(limits.ATTACHED_TEXT, max(LEAST, int(window * SHARE * BYTES_PER_TOKEN)))
 
 
 def excerpts(texts: Sequence[str], room: int) -> list[str]:
-    """The beginning of each text, so that all take ``room`` bytes together: short ones are whole, long ones share what they leave."""
+    """Return the beginnings of texts, ``room`` bytes together: short ones complete, long ones sharing the rest."""
     sizes = [len(text.encode("utf-8", "replace")) for text in texts]
     given: dict[int, str] = {}
     for place, index in enumerate(sorted(range(len(texts)), key=lambda index: sizes[index])):
@@ -135,6 +137,6 @@ def excerpts(texts: Sequence[str], room: int) -> list[str]:
 
 
 def _beginning(text: str, most: int) -> str:
-    """At most so many characters, to the end of a line where one is near."""
+    """Return at most so many characters, ending at a line end if one is near."""
     end = text.rfind("\n", most * 3 // 4, most)
     return text[: end + 1 if end > 0 else most]

@@ -1,4 +1,4 @@
-"""What a person changes of the context a model is sent: pins, and undoing compactions."""
+"""People's changes of a model's context: pins, and undoing compactions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from atelier_desk.support.i18n import N_
 
 
 class ContextEditing:
-    """Pins and undone compactions, kept in the journal of the conversation's newest run."""
+    """Pins and undone compactions, stored in the journal of the conversation's newest run."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
 
     async def pin(self, workflow_id: str, origin: str, pinned: bool = True) -> None:
-        """Pin an entry of a conversation, so that it is always sent whole, or take the pin away.
+        """Pin an entry of a conversation, so that it is always sent in full, or unpin it.
 
         Raises:
-            NotFoundError: the conversation of the workflow's newest run, or of the sub-agent the entry belongs to, has no such entry.
+            NotFoundError: the conversation of the workflow's newest run, or of the entry's sub-agent, has no such
+                entry.
         """
         live = await self._holder(workflow_id, origin)
 
@@ -42,7 +43,7 @@ class ContextEditing:
         await self._change_context(live, decide)
 
     async def pin_message(self, message: Message, pinned: bool = True) -> None:
-        """Pin a message of a conversation, or take the pin away. What the model is still sent of it is sent whole from then on."""
+        """Pin or unpin a message of a conversation. Whatever of it is still sent to the model is then sent in full."""
         row = await self._env.repos.workflows.get(message.workflow_id)
         live = await self._runs.load(row.head_run_id or message.run_id)
 
@@ -53,10 +54,10 @@ class ContextEditing:
         await self._change_context(live, decide)
 
     async def undo_compaction(self, workflow_id: str, origin: str) -> None:
-        """Send whole again what a compaction cut or replaced; ``origin`` is the compaction's.
+        """Undo a compaction, given its ``origin``: what it cut or replaced is sent in full again.
 
         Raises:
-            NotFoundError: nothing of it is in the conversation, or a later summary holds it (that one is undone first).
+            NotFoundError: it is not in the conversation, or inside a later summary (undo that one first).
         """
         live = await self._holder(workflow_id, origin)
         await self._runs.with_all(live)
@@ -69,7 +70,10 @@ class ContextEditing:
         await self._change_context(live, decide)
 
     async def _holder(self, workflow_id: str, origin: str) -> LiveRun:
-        """The run whose conversation an entry can be changed in: a sub-agent's own, else the newest of the workflow."""
+        """Return the run in whose conversation an entry can be changed.
+
+        A sub-agent's own, else the newest of the workflow.
+        """
         made_by = origin.partition(":")[0]
         row = await self._env.repos.workflows.get(workflow_id)
         live = await self._runs.load(made_by)

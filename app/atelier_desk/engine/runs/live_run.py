@@ -1,4 +1,4 @@
-"""One run in memory: its journal, and what works on it."""
+"""One run in memory: its journal handle, driver and task."""
 
 from __future__ import annotations
 

@@ -46,11 +46,11 @@ class LiveRuns:
     """The runs in memory.
 
     Attributes:
-        slots: how many may work at once.
-        conversations: what new runs inherit.
-        alive: by workflow, the root run that is not over.
-        teams: what two of them do to each other.
-        narrow: brings a run up to what is forbidden now; called before it is worked on.
+        slots: limit of concurrently running teams.
+        conversations: inherited conversations of new runs.
+        alive: by workflow, its unfinished root run.
+        teams: interactions between runs of a team.
+        narrow: applies present restrictions to a run; called before it is driven.
     """
 
     def __init__(self, env: RunEnvironment, slots: int, teams: Callable[[RunEnvironment, LiveRuns], TeamPort]) -> None:
@@ -66,17 +66,20 @@ class LiveRuns:
         self._loading = asyncio.Lock()
         self._beginning: dict[str, asyncio.Lock] = {}
         self.closes: Ended = "program"
-        """How the runs at work are interrupted by ``close``."""
+        """How running runs are interrupted by ``close``."""
         self._closing = False
 
     def get(self, run_id: str) -> LiveRun | None:
-        """The run, when it is in memory."""
+        """Return the run if it is in memory."""
         return self._runs.get(run_id)
 
     @contextmanager
     def expect(self, *run_ids: str) -> Iterator[None]:
-        """While the start of these runs is committed and they are added. Their rows can be read from the disk before whoever writes them
-        knows that they are there: who loads one meanwhile waits for this one, and reads no second one from its journal."""
+        """Announce runs while their start is being committed.
+
+        Their rows may be visible on disk before the writer knows: loading one meanwhile waits for this, instead of
+        reading a second instance from the journal.
+        """
         known = asyncio.Event()
         self._expected.update(dict.fromkeys(run_ids, known))
         try:
@@ -87,13 +90,13 @@ class LiveRuns:
             known.set()
 
     def add(self, handle: RunHandle) -> LiveRun:
-        """Take up a run whose start was just committed."""
+        """Add a run whose start was just committed."""
         live = self._runs[handle.run_id] = LiveRun(handle, narrowed=True)
         self.revived(live)
         return live
 
     def revived(self, live: LiveRun) -> None:
-        """The run is not over, or no longer: its workflow has it as the one that is alive."""
+        """Register an unfinished, or resumed, run as its workflow's live one."""
         state = live.handle.current
         self._runs[state.run_id] = live
         self._finished.pop(state.run_id, None)
@@ -101,7 +104,8 @@ class LiveRuns:
             self.alive[state.workflow_id] = state.run_id
 
     async def load(self, run_id: str) -> LiveRun:
-        """The run, from its journal when it is not in memory or when a commit of it failed. One that begins is waited for.
+        """Return the run, loaded from its journal if not in memory or after a failed commit. Waits for one that is
+        starting.
 
         Raises:
             NotFoundError: no such run.
@@ -123,7 +127,7 @@ class LiveRuns:
             return live
 
     async def with_all(self, live: LiveRun) -> None:
-        """See to it that the summaries in a run's conversation have what they stand for, so that they can be undone."""
+        """Make sure that summaries in a run's conversation have their replaced entries, so that they can be undone."""
         state = live.handle.current
         if not complete(state.conversation):
             before = await self.conversations.before(state.previous_run_id, whole=True)
@@ -131,18 +135,18 @@ class LiveRuns:
             await self._env.journal.refresh(live.handle)
 
     def beginning(self, workflow_id: str) -> asyncio.Lock:
-        """Held while a turn begins, so that a workflow never has two."""
+        """Lock held while a turn begins, so that a workflow never has two."""
         return self._beginning.setdefault(workflow_id, asyncio.Lock())
 
     async def until_begun(self, workflow_id: str = "") -> None:
-        """Wait until the turns that are just beginning are among ``alive``: those of a workflow, or all."""
+        """Wait until turns that are just beginning are in ``alive``: of a workflow, or all."""
         for home, lock in list(self._beginning.items()):
             if workflow_id in ("", home) and lock.locked():
                 async with lock:
                     pass
 
     def drive(self, live: LiveRun) -> None:
-        """See to it that the run is worked on when there is something to do; at work already, closing or waiting: nothing happens."""
+        """Drive the run if there is something to do; does nothing if it is already driven, closing or waiting."""
         state = live.handle.state
         if self._closing or live.at_work or live.stopping or state is None:
             return
@@ -160,30 +164,28 @@ class LiveRuns:
         end: RunFinished = CANCEL,
         after: tuple[asyncio.Task[None], ...] = (),
     ) -> bool:
-        """Stop the driver in the middle of its step; False when it is not at work or the run was over before it could be stopped.
+        """Stop the driver during its step; False if it is not running or the run ended first.
 
-        The step is stopped at once; what that means is written when ``after`` is done.
+        The step is stopped at once; the effect is written when ``after`` is done.
         """
         while live.at_work and live.driver is not None and live.task is not None:
             driver, task = live.driver, live.task
             if driver.stop is not None:
-                # Someone else's, who did not wait for its end.
+                # Another caller's stop, which did not wait for its end.
                 await _either(driver.stop.done, task)
                 continue
             driver.stop = stop = Stop(kind, asyncio.get_running_loop().create_future(), then, end, after)
             task.cancel()
-            # After a message the driver goes on: then it is over only when the run is.
+            # After a message the driver continues: it is only over when the run is.
             await (_either(stop.done, task) if kind == "message" else asyncio.wait({task}))
             return stop.done.done() and stop.done.result()
         return False
 
-    # -- ending a run and everything below it --------------------------------------------------------------------------------------
-
     async def cancel(self, run_id: str, end: RunFinished = CANCEL) -> None:
-        """Stop a run and everything below it at once: requests are closed, tools cancelled, what was done is kept.
+        """Stop a run and everything below it at once: requests are closed, tools cancelled, completed work is kept.
 
-        A run that is over stays as it is. ``end`` is how the run itself ends; those below it are cancelled. One whose events cannot be read
-        is ended all the same.
+        An ended run is not changed. ``end`` is how the run itself ends; those below are cancelled. A run with
+        unreadable events is ended too.
         """
         try:
             top = await self.load(run_id)
@@ -195,15 +197,15 @@ class LiveRuns:
             return
         ended, unread = [top], list[str]()
         while True:
-            # A sub-agent may have begun below one of them in the very moment.
+            # A sub-agent may just have begun below one of them.
             found = {live.handle.run_id: live for each in ended for live in (each, *await self.below(each, unread))}
             while unread:
                 await self._end_unread(unread.pop())
             runs = ended = [live for live in found.values() if not live.handle.current.status.final]
             if not runs:
                 return
-            # First nobody can be set going any more, then all are stopped together: a deep team takes no longer than a flat one. What is
-            # written goes from the bottom up, so that everybody's end counts what those below it used.
+            # First block all from starting, then stop them together: depth does not matter. Results are written
+            # bottom-up, so that each end includes the usage below it.
             for live in runs:
                 live.stopping = True
             ends: dict[str, asyncio.Task[None]] = {}
@@ -219,7 +221,7 @@ class LiveRuns:
                     self.drive(live)
 
     async def below(self, live: LiveRun, unread: list[str] | None = None) -> list[LiveRun]:
-        """The sub-agents below a run that are not over, from the top down; those that cannot be read are added to ``unread``."""
+        """Return the unfinished sub-agents below a run, top-down; unreadable ones are added to ``unread``."""
         found: list[LiveRun] = []
         for child in live.handle.current.working_children:
             try:
@@ -234,7 +236,7 @@ class LiveRuns:
         return found
 
     async def _end_unread(self, run_id: str) -> None:
-        """End a run whose events cannot be read, and what is below it; nothing works on them any more."""
+        """End a run with unreadable events, and everything below it, none of which is running."""
         row = await self._env.repos.runs.get(run_id)
         if row.status.final:
             return
@@ -255,7 +257,7 @@ class LiveRuns:
             self.teams.alive[root] = left
 
     async def _tell_parent(self, run_id: str) -> None:
-        """Whoever waits for a sub-agent that was ended without its events goes on; not one whose own cannot be read."""
+        """Resume the parent that waits for a sub-agent ended without its events, unless its own are unreadable."""
         row = await self._env.repos.runs.get(run_id)
         if row.parent_run_id is None:
             return
@@ -276,7 +278,7 @@ class LiveRuns:
             self.drive(parent)
 
     async def above(self, live: LiveRun) -> list[LiveRun]:
-        """The runs above one, its parent first."""
+        """Return the runs above one, its parent first."""
         return [await self.load(ancestor.run_id) for ancestor in reversed(live.handle.current.lineage)]
 
     async def _end(self, live: LiveRun, end: RunFinished, after: tuple[asyncio.Task[None], ...]) -> None:
@@ -298,7 +300,7 @@ class LiveRuns:
             self.settled(live)
 
     def settled(self, live: LiveRun) -> None:
-        """The run waits or is over: forget what only a run at work needs."""
+        """Release what only a running run needs, once it waits or has ended."""
         state = live.handle.current
         if not state.status.final:
             return
@@ -313,7 +315,7 @@ class LiveRuns:
         self._over(state.run_id)
 
     def forget(self, workflow_id: str) -> None:
-        """Drop a deleted workflow's runs from memory."""
+        """Remove a deleted workflow's runs from memory."""
         for run_id in [run_id for run_id, live in self._runs.items() if live.handle.workflow_id == workflow_id]:
             del self._runs[run_id]
             self._finished.pop(run_id, None)
@@ -325,18 +327,19 @@ class LiveRuns:
             del self._beginning[workflow_id]
 
     def at_work(self) -> list[str]:
-        """The workflows in which a run is worked on, in the order they were loaded."""
+        """Return the workflows with a running run, in loading order."""
         return list(dict.fromkeys(live.handle.workflow_id for live in self._runs.values() if live.at_work))
 
-    # -- interrupting --------------------------------------------------------------------------------------------------------------
-
     async def interrupt(self, run_id: str, ended: Ended = "command") -> None:
-        """Stop working on a run and everything below it, which ``resume`` then goes on with; what was received of a reply is kept."""
+        """Stop driving a run and everything below it until ``resume``; the received part of a reply is kept."""
         top = await self.load(run_id)
         await self._interrupt([top, *await self.below(top)], ended)
 
     async def close(self) -> None:
-        """Stop driving. Runs at work are interrupted: a resume goes on with them, or the next start of the window, if that was chosen."""
+        """Stop driving.
+
+        Running runs are interrupted: resumed explicitly, or by the next start of the window if so chosen.
+        """
         self._closing = True
         await self._interrupt(list(self._runs.values()), self.closes, RUNS_END_S)
         await self.conversations.close()
@@ -344,7 +347,7 @@ class LiveRuns:
     async def _interrupt(self, runs: Sequence[LiveRun], ended: Ended, timeout_s: float | None = None) -> None:
         tasks = {live.task: live for live in runs if live.task is not None and live.at_work}
         for task, live in tasks.items():
-            # Nobody is set going by the end of another.
+            # The end of one run must not start another.
             live.stopping = True
             task.cancel()
         if not tasks:
@@ -357,7 +360,10 @@ class LiveRuns:
                 live.stopping = False
 
     async def mark_interrupted(self, runs: Sequence[LiveRun], ended: Ended) -> None:
-        """Write down that nothing works on these runs any more, nor on those above that wait for them. What waits for a person is left."""
+        """Record that these runs, and those above waiting for them, are interrupted.
+
+        Runs waiting for a person are left.
+        """
         above: dict[str, LiveRun] = {}
         for live in runs:
             if await self._mark(live, ended, RunStatus.PROCESSING):
@@ -367,7 +373,7 @@ class LiveRuns:
             await self._mark(live, ended, RunStatus.AWAITING_CHILDREN)
 
     async def _mark(self, live: LiveRun, ended: Ended, status: RunStatus) -> bool:
-        """Whether the run was in this state, and is written down as interrupted now."""
+        """Record a run as interrupted if it is in this state; return whether it was."""
         try:
             kept = live.driver.cut_off() if live.driver is not None else await lost_reply(self._env.repos, live.handle.run_id)
 
@@ -378,7 +384,7 @@ class LiveRuns:
 
             return await self._env.journal.append_if(live.handle, decide, clear_partial=True)
         except AtelierError as error:
-            # The disk is full, or the workflow was deleted: the next process that opens the folder looks again.
+            # The disk is full, or the workflow was deleted: the next process checks again.
             log.warning("run %s could not be marked as interrupted: %s", live.handle.run_id, error)
             return False
 
@@ -390,7 +396,7 @@ class LiveRuns:
             except Exception as error:
                 self._broke(live, error)
                 if isinstance(error, StorageError) and is_damage(error):
-                    live.stopping = True  # until that is settled, nothing sets it going but a person
+                    live.stopping = True  # until that is settled, only a person can start it
                     try:
                         await self.mark_interrupted([live], "damaged")
                     finally:
@@ -400,12 +406,12 @@ class LiveRuns:
                 asyncio.get_running_loop().call_soon(self._again, live, live.handle.state)
 
     def _again(self, live: LiveRun, settled: RunState | None) -> None:
-        """Something may be said between the driver's last look and its end."""
+        """Drive again if something was said between the driver's last check and its end."""
         if self._runs.get(live.handle.run_id) is live and live.handle.state is not settled:
             self.drive(live)
 
     def _over(self, run_id: str) -> None:
-        """Keep the newest runs that are over in memory, and let the others go: the journal has them."""
+        """Keep the newest ended runs in memory and release the others, which the journal has."""
         self._finished[run_id] = None
         self._finished.move_to_end(run_id)
         while len(self._finished) > FINISHED_KEPT:
@@ -415,7 +421,7 @@ class LiveRuns:
                 del self._runs[old]
 
     def _broke(self, live: LiveRun, error: Exception) -> None:
-        """The journal could not be written: nothing followed from what was not committed. It is read again at the next try."""
+        """Handle a failed journal write: nothing uncommitted had effects. It is read again at the next attempt."""
         state = live.handle.current
         if isinstance(error, NotFoundError):
             log.info("run %s ends: its workflow is gone", state.run_id)
@@ -430,7 +436,7 @@ class LiveRuns:
 
 
 async def _as_it_is(_live: LiveRun) -> None:
-    """Nothing was forbidden."""
+    """Do nothing: no restrictions."""
 
 
 def _lineage(live: LiveRun) -> list[str]:
@@ -442,7 +448,7 @@ async def _either(*futures: asyncio.Future[Any]) -> None:
 
 
 async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
-    """What a kill left of a streamed reply, as the event that keeps it."""
+    """Return the event that keeps the partial reply left by a kill."""
     partial = await repos.journal.partial(run_id)
     if not partial or not (partial.get("content") or partial.get("reasoning")):
         return []

@@ -1,4 +1,4 @@
-"""The runs of this process: starting them, waiting for them, and all that a person or script can do to one."""
+"""The runs of this process: starting, awaiting and controlling them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Responder:
-    """Who answers: the configuration, and the stored agent it came from (empty for one made up on the spot)."""
+    """Who answers: the configuration, and its stored agent (empty for one created ad hoc)."""
 
     agent: AgentConfig
     agent_id: str = ""
@@ -66,28 +66,28 @@ AgentResolver = Callable[[Workflow, str], Awaitable[Responder]]
 
 
 def _rename(row: Workflow, content: str) -> Rename | None:
-    """A workflow that nobody named gets its name from its first message."""
+    """Return the rename of an unnamed workflow after its first message."""
     name = name_from(content) if row.name in placeholders() else ""
     return Rename(row.name, name, "words") if name else None
 
 
 class RunManager:
-    """Starts runs, and is where a person or script reaches them; what is done to a run that was started is the business of its parts.
+    """Starts runs, and is the interface to them for people and scripts; its parts handle running ones.
 
     Attributes:
-        resolve_agent: finds who answers in a workflow when the caller does not say.
-        env: everything a run touches.
-        live: the runs in memory, and which of them is at work in a workflow.
-        teams: what the runs of a team do to each other.
-        steering: pause, resume, step, speak.
-        narrowing: what a person takes from agents while they work.
+        resolve_agent: determines who answers in a workflow by default.
+        env: everything a run accesses.
+        live: the runs in memory, including each workflow's live one.
+        teams: interactions between the runs of a team.
+        steering: pause, resume, step, message.
+        narrowing: withdrawal of rights during runs.
         answering: what runs wait for.
-        editing: what is changed of the context that a model is sent.
-        attaching: what goes with messages.
-        waiting: the messages that wait until the turn before them is answered.
-        titles: names of workflows by the model.
-        remembering: what of a turn is to be remembered, by the model.
-        recovery: runs that a kill or the end of the program cut off.
+        editing: changes of the context that a model is sent.
+        attaching: attachments of messages.
+        waiting: messages queued until the preceding turn is answered.
+        titles: workflow titles by the model.
+        remembering: memory extraction by the model.
+        recovery: runs interrupted by a kill or the end of the program.
     """
 
     def __init__(self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
@@ -111,8 +111,6 @@ class RunManager:
         self._settings_changes = 0
         self._unlisten = env.bus.on_changed(self._changed)
 
-    # -- starting and talking ------------------------------------------------------------------------------------------------------
-
     async def send(
         self,
         workflow_id: str,
@@ -128,14 +126,17 @@ class RunManager:
         approval: ApprovalMode | None = None,
         message_id: str = "",
     ) -> str:
-        """Say something in a workflow: starts a run, or reaches the one that works, as ``strategy`` says. Returns the run's id.
+        """Send a message in a workflow: starts a run, or reaches the running one, according to ``strategy``. Returns the
+        run's id.
 
         Args:
-            agent: who answers when a run starts; None takes the stored agent ``agent_id``, else the workflow's, else the default one.
-            images, files: those of a program that sends its own, kept in the journal whole.
-            attachments: what a person attached: read just now, or kept with the workflow before (as of a draft).
-            message_id: the id of the message in the transcript, for who has to find out later whether it was sent; empty takes a new one.
-            approval: how often a person is asked in a run that starts; None takes the agent's own mode.
+            agent: who answers if a run starts; None uses the stored agent ``agent_id``, else the workflow's, else the
+                default one.
+            images, files: from programs that send their own, stored completely in the journal.
+            attachments: a person's attachments: just read, or already stored with the workflow (for example by a
+                draft).
+            message_id: the message's id in the transcript, to check later whether it was sent; empty creates one.
+            approval: approval mode of a run that starts; None uses the agent's own.
 
         Raises:
             LimitError: the message is too long.
@@ -156,7 +157,7 @@ class RunManager:
                 content=mended(content),
                 images=images,
                 files=files,
-                # Their bytes are on the disk before the event that names them is committed.
+                # Their bytes are on disk before the event that names them is committed.
                 attachments=await self.attaching.make(workflow_id, attachments, who.agent),
                 strategy=strategy,
                 message_id=message_id or new_id(),
@@ -169,10 +170,10 @@ class RunManager:
             return await self._start(row, message, who, mode, row.head_run_id)
 
     async def regenerate(self, workflow_id: str, run_id: str, message_id: str = "", *, provider: str = "", model: str = "") -> str:
-        """Answer a turn again with what was said in it, up to message ``message_id`` (empty: all of it). The old branch stays. Raises as
-        ``edit_and_resend`` does.
+        """Regenerate a turn with the same messages, up to ``message_id`` (empty: all). The old branch stays. Raises as
+        ``edit_and_resend``.
 
-        ``provider`` and ``model`` answer this one time; what the workflow has chosen stays as it is.
+        ``provider`` and ``model`` answer this time only; the workflow's choice is unchanged.
         """
         return await self.edit_and_resend(workflow_id, run_id, None, message_id, model=(provider, model) if model else None)
 
@@ -187,17 +188,15 @@ class RunManager:
         agent_id: str = "",
         model: tuple[str, str] | None = None,
     ) -> str:
-        """Answer a turn again: a new run beside ``run_id`` with ``content`` (None: the same words). The old branch stays.
+        """Regenerate a turn: a new run beside ``run_id`` with ``content`` (None: the same text). The old branch stays.
 
-        A turn has several messages when some waited, or steered it, while the agent worked. ``message_id`` is the one that is changed
-        (empty: the first), or the reply that is made again; those before it are said again as they were, those after it stay on the old
-        branch.
-
-        Without an agent it is answered by whom the workflow names, or by the same one when that was made up for the turn. ``model``
-        (provider and name) takes the place of the agent's own in this answer.
+        A turn has several messages if some were queued or steered it. ``message_id`` is the one to change (empty: the
+        first), or the reply to regenerate; earlier ones are sent again unchanged, later ones stay on the old branch.
+        Without an agent, the workflow's agent answers, or the same one if it was created for the turn. ``model``
+        (provider and name) replaces the agent's own for this answer.
 
         Raises:
-            ConflictError: a run of the workflow is at work.
+            ConflictError: a run of the workflow is working.
             NotFoundError: the workflow has no such turn.
         """
         async with self.live.beginning(workflow_id):
@@ -226,8 +225,7 @@ class RunManager:
             return await self._start(row, said[0], who, RunMode.AUTO, run.previous_run_id, said[1:])
 
     async def _said(self, run_id: str, bodies: Sequence[UserMessage], message_id: str) -> list[UserMessage]:
-        """What a person said in a turn, in the order in which it was said and as it was sent at last, to be said again; with
-        ``message_id`` up to that message."""
+        """Return the person's messages of a turn as finally sent, in order, up to ``message_id`` if given."""
         repos = self.env.repos
         last = await repos.messages.get(message_id) if message_id else None
         if last is not None and last.run_id != run_id:
@@ -237,30 +235,32 @@ class RunManager:
             try:
                 row = await repos.messages.get(body.message_id)
             except NotFoundError:
-                continue  # it was taken back before it was said
+                continue  # it was withdrawn before it was sent
             if row.kind != QUEUED and (last is None or row.seq <= last.seq):
                 again = UserMessage(content=row.content, images=body.images, files=body.files, attachments=body.attachments)
                 found.append((row.seq, again))
         return [said for _seq, said in sorted(found, key=lambda each: each[0])]
 
     async def _again(self, row: Workflow, said: UserMessage, agent: AgentConfig) -> UserMessage:
-        """A message that is said again: what it calls as that is now, what was attached as the model that answers now has room for it."""
+        """Prepare a message for sending again.
+
+        Present version of what it calls, and attachments fitted to the answering model.
+        """
         attachments = await self.attaching.make(row.id, said.attachments, agent)
         return await calling(self.env, said.model_copy(update={"attachments": attachments}), row.workspace)
 
     async def _answered_by(self, message: UserMessage, run_id: str, who: Responder) -> UserMessage:
-        """A message to a run at work, with who answers it when that was chosen anew since the run began."""
+        """Add who answers a message to a running run, if that was changed since it began."""
         other = other_agent((await self.live.load(run_id)).handle.current, who.agent, who.agent_id)
         return message.model_copy(update={"agent": other, "agent_id": who.agent_id}) if other is not None else message
 
-    # -- messages that wait --------------------------------------------------------------------------------------------------------
-
     async def send_queued(self, workflow_id: str, message_id: str = "", *, mode: RunMode = RunMode.AUTO) -> str:
-        """Send a message that waits (empty: the first one) now: it interrupts the turn at work, or begins the next one when none works.
-        The others go on waiting. Returns the run's id. ``mode`` is that of a turn that begins.
+        """Send a queued message (empty: the first) now: it interrupts the running turn, or begins the next one.
+
+        The others stay queued. Returns the run's id. ``mode`` is for a turn that begins.
 
         Raises:
-            ConflictError: it no longer waits.
+            ConflictError: it is no longer queued.
         """
         async with self.live.beginning(workflow_id):
             row = await self.env.repos.workflows.get(workflow_id)
@@ -271,7 +271,7 @@ class RunManager:
             active = await self._find_active(row)
             if active is not None and await self.waiting.interrupt(await self.live.load(active), message.message_id):
                 return active
-            # The turn it waited for is over: it waits no longer there, or was said in the very moment.
+            # Its turn has ended, so it is queued elsewhere, or was just sent.
             if message not in await self.waiting.of(row):
                 raise ConflictError(N_("This message is no longer queued: it was sent or removed."))
             who = await self.resolve_agent(row, "")
@@ -280,7 +280,7 @@ class RunManager:
     async def _start(
         self, row: Workflow, message: UserMessage, who: Responder, mode: RunMode, previous: str | None, then: Sequence[UserMessage] = ()
     ) -> str:
-        """Begin a turn with ``message``; ``then`` is said in it after the answer, before what waits already."""
+        """Begin a turn with ``message``; ``then`` is sent after the answer, before already queued messages."""
         run_id = new_id()
         settings = await self._settings_of_now()
         after = [each for each in await self.waiting.of(row) if each.message_id != message.message_id]
@@ -292,7 +292,7 @@ class RunManager:
             agent_id=who.agent_id,
             workspace=really(row.workspace),
         )
-        # A rule against another agent counts too: it may become a sub-agent, which is told the same.
+        # Include rules against other agents: they may become sub-agents, with the same instructions.
         trusted, instructions = await self.env.folder_instructions(row.workspace, approvals.rules)
         skills = await self.env.skills.catalogue(row.workspace)
         before = await self.live.conversations.before(previous)
@@ -317,37 +317,35 @@ class RunManager:
             instructions=instructions,
             skills=skills,
             skills_withdrawn=lost,
-            # Whatever branch it is on: reports, files and commands are the workflow's.
+            # On any branch: reports, files and commands belong to the workflow.
             tainted=taint.merged(before.tainted, row.tainted, await self.env.journal.tainted(row.id), marked),
         )
         with self.live.expect(run_id):
             try:
                 await self.env.journal.append(handle, started, message, *waiting, rename=_rename(row, message.content))
             finally:
-                # Also when whoever sent it no longer waits: it is in the journal.
+                # Even if the sender no longer waits: it is in the journal.
                 if handle.state is not None:
                     self.live.drive(self.live.add(handle))
         return run_id
 
-    # -- what its parts do ---------------------------------------------------------------------------------------------------------
-
     async def cancel(self, run_id: str) -> None:
-        """Stop at once, with everything below: requests are closed, tools cancelled, what was done is kept. What is over stays as it is;
-        its model is no longer asked what is to be remembered."""
+        """Stop at once, with everything below: requests are closed, tools cancelled, completed work is kept.
+
+        Ended runs are not changed; their memory extraction is cancelled.
+        """
         await self.remembering.stop(run_id)
         await self.live.cancel(run_id)
 
     async def at_work(self) -> dict[str, str]:
-        """The turns in which an agent works just now, which may cost money: run ids and the names of their workflows."""
+        """Return the running turns, which may cost money: run ids and workflow names."""
         roots = [self.live.alive.get(home, "") for home in self.live.at_work()]
         rows = [await self.env.repos.runs.get(root) for root in filter(None, roots)]
         return {row.id: (await self.env.repos.workflows.get(row.workflow_id)).name for row in rows}
 
     async def continue_at_start(self) -> None:
-        """The program closes, and its person wants what works now continued at the next start."""
+        """Mark the running turns to be continued at the next start, as chosen when closing."""
         self.live.closes = "next_start"
-
-    # -- what there is -------------------------------------------------------------------------------------------------------------
 
     async def _find_active(self, row: Workflow) -> str | None:
         known = self.live.alive.get(row.id)
@@ -361,14 +359,12 @@ class RunManager:
         return None if final else row.head_run_id
 
     def state_of(self, run_id: str) -> RunHandle | None:
-        """The run in memory, if it is there."""
+        """Return the run if it is in memory."""
         live = self.live.get(run_id)
         return live.handle if live else None
 
-    # -- waiting and restarting ----------------------------------------------------------------------------------------------------
-
     async def wait(self, run_id: str) -> Run:
-        """Wait until the run is over, or nothing in its team is at work any more because somebody has to act; returns its row."""
+        """Wait until the run ends, or its whole team waits for somebody to act; return its row."""
         row = await self.env.repos.runs.get(run_id)
         if row.unread:
             return row
@@ -378,19 +374,19 @@ class RunManager:
             if not working:
                 break
             await wait(working, return_when=FIRST_COMPLETED)
-            # What follows from an end, a parent that goes on, begins in the next round of the loop.
+            # Consequences of an end, such as a continuing parent, begin in the next loop iteration.
             await sleep(0)
         if live.handle.stale or live.handle.row is None:
             return await self.env.repos.runs.get(run_id)
         return live.handle.row
 
     async def team_of(self, run_id: str) -> list[RunHandle]:
-        """A run and everything below it that is not over, from the top down."""
+        """Return a run and everything unfinished below it, top-down."""
         live = await self.live.load(run_id)
         return [live.handle, *(below.handle for below in await self.live.below(live))]
 
     async def close(self) -> None:
-        """Stop driving. Runs at work are not ended but interrupted."""
+        """Stop driving. Running runs are interrupted, not ended."""
         self._unlisten()
         await self.titles.close()
         await self.remembering.close()
@@ -404,10 +400,10 @@ class RunManager:
             self._settings_changes += 1
 
     async def _settings_of_now(self) -> Settings:
-        """The settings, read once; those that were changed while they were read are read again.
+        """Return the settings; changes during the read cause a second one.
 
         Raises:
-            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be what forbids something.
+            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be a restriction.
         """
         while (known := self._settings) is None:
             changes = self._settings_changes

@@ -1,6 +1,7 @@
-"""What of a turn is to be remembered, by the model: one short request after the answer, whose reply becomes proposals on the turn's card.
+"""Memory extraction by the model: one short request after the answer, whose reply becomes proposals on the turn's card.
 
-Nothing holds for all workflows before a person says yes. As with a name no run waits for it, and the end of the program cancels it.
+Nothing applies to all workflows before a person approves it. Like titles, no run waits for it, and the end of the
+program cancels it.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST = 3
-"""Facts of one turn that are proposed."""
+"""Maximum facts proposed per turn."""
 INSTRUCTIONS = (
     "You read one turn of a conversation and say what of it will still matter to the user in other conversations, months from now: how "
     "they want to be answered, facts about them, their people, their work and projects, decisions they took. Only what the user said or "
@@ -50,18 +51,18 @@ INSTRUCTIONS = (
     'the user"}. Mostly there is nothing: then answer [].'
 )
 REPLY_TOKENS = 400
-"""Three sentences need some 150; a model that cannot be told not to think needs some room first."""
+"""Maximum reply tokens: three sentences need about 150; models whose reasoning cannot be disabled need more."""
 ASKED = 4
-"""Messages of the user that are shown to the model, the newest of the turn."""
+"""Maximum messages of the user shown to the model, the newest of the turn."""
 EACH = 2_000
-"""Characters shown of each, its beginning."""
+"""Characters shown of each message."""
 ANSWER = 600
-"""Characters shown of the answer: the user may have said yes to it in the next message, but their own words are what counts."""
+"""Characters shown of the answer, for context: the user's own words are what counts."""
 KNOWN = 10
-"""Memories that are named as known already."""
+"""Maximum memories listed as known."""
 KNOWN_EACH = 200
 DELETED_READ = 200
-"""Deleted memories that are not proposed once more, the last deleted."""
+"""Deleted memories that are not proposed again, the most recent."""
 FAILED_KEPT = 50
 
 _TOLD = re.compile(
@@ -72,26 +73,29 @@ _TOLD = re.compile(
 
 
 class Fact(Model):
-    """What a model would have remembered."""
+    """A fact to remember."""
 
     type: Literal["user_pref", "knowledge", "decision"] = "knowledge"
     content: str = Field(min_length=1, max_length=500)
 
 
 class ExtractionReply(Model):
-    """A turn whose model is being asked, or could not be: ``error`` says why, in the reader's language; empty while it is asked."""
+    """A turn whose model is being asked, or could not be.
+
+    ``error`` says why, in the reader's language; empty while asking.
+    """
 
     turn_id: str
     error: str = ""
 
 
 def told_of_themselves(text: str) -> bool:
-    """Whether a text, English or French, says something about who wrote it, or how things are always to be."""
+    """Whether an English or French text says something about its author, or how things should always be."""
     return _TOLD.search(text) is not None
 
 
 def facts_of(reply: str) -> list[Fact]:
-    """The facts in a model's reply: at most ``MOST``, each once, none with a key in it; what is no fact is left out."""
+    """Return the distinct facts in a model's reply, at most ``MOST``, without keys; invalid entries are dropped."""
     found: dict[str, Fact] = {}
     for each in _first_list(reply):
         try:
@@ -105,7 +109,7 @@ def facts_of(reply: str) -> list[Fact]:
 
 
 def _first_list(text: str) -> list[object]:
-    """The first JSON array in a text; empty when there is none."""
+    """Return the first JSON array in a text; empty if there is none."""
     at = text.find("[")
     while at >= 0:
         try:
@@ -118,14 +122,14 @@ def _first_list(text: str) -> list[object]:
 
 
 def _nothing() -> None:
-    """It watches nothing yet."""
+    """Do nothing: not watching yet."""
 
 
 class MemoryExtraction:
-    """Asks models what is to be remembered.
+    """Asks models what to remember.
 
     Attributes:
-        search: finds what is known already, and stores what is proposed.
+        search: finds known memories, and stores proposals.
     """
 
     search: MemorySearch
@@ -139,21 +143,21 @@ class MemoryExtraction:
         self._unsubscribe: Callable[[], None] = _nothing
 
     def watch(self) -> None:
-        """Ask after every turn that is done, as the settings say, from now on."""
+        """From now on, ask after every completed turn, according to the settings."""
         self._unsubscribe()
         self._unsubscribe = self._env.bus.subscribe(self._on_event)
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel running requests."""
         self._unsubscribe()
         await self._end(list(self._tasks))
 
     async def stop(self, run_id: str) -> None:
-        """Ask no longer about this turn; nothing when nobody is asked about it."""
+        """Cancel the request for this turn, if any."""
         await self._end([run_id])
 
     async def looking(self, turn_ids: Sequence[str]) -> list[ExtractionReply]:
-        """Those of the turns whose model is being asked, or could not be since the program started."""
+        """Return those of the turns whose model is being asked, or could not be since the program started."""
         found = []
         for each in turn_ids:
             if each in self._asking:
@@ -164,12 +168,13 @@ class MemoryExtraction:
         return found
 
     async def ask(self, workflow_id: str) -> list[Memory]:
-        """Ask the model of the newest turn what of it is to be remembered, whatever the settings say; gives what is proposed now.
+        """Ask the model of the newest turn what to remember, regardless of the settings; return the new proposals.
 
         Raises:
             NotFoundError: no such workflow.
-            UsageError: nothing was said in it, its turn is not done, its memory is switched off, or its model is too small for this.
-            AtelierError: the model cannot be asked, or the caps of its agent have no room for it.
+            UsageError: there are no messages, its turn is unfinished, its memory is disabled, or its model is too
+                small.
+            AtelierError: the model cannot be asked, or the agent's limits have no room for it.
         """
         row = await self._env.repos.workflows.get(workflow_id)
         if row.id in (await self._env.repos.settings.load()).memories_off:
@@ -179,12 +184,10 @@ class MemoryExtraction:
             raise UsageError(N_("There is no finished answer in this workflow: there is nothing to remember yet."))
         made = await self._ask(live, await self._said(live))
         if made is SkipReason.SMALL:
-            raise UsageError(N_("The model of this agent is too small to be asked what is to be remembered."))
+            raise UsageError(N_("This agent's model is too small to extract memories."))
         if isinstance(made, SkipReason):
             raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
         return made
-
-    # -- after an answer -----------------------------------------------------------------------------------------------------------
 
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or event.run_id in self._tasks:
@@ -213,17 +216,15 @@ class MemoryExtraction:
                 self._asking.add(run_id)
                 self._env.bus.changed("memory", run_id)
                 await self._ask(live, said)
-        except Exception as error:  # whatever it is: the turn is answered, and nothing was promised
+        except Exception as error:  # the turn is answered, and nothing was promised
             log.info("not asked what to remember: %s", error if isinstance(error, AtelierError) else type(error).__name__)
             if not isinstance(error, NotFoundError):
                 self._failed[run_id] = error
                 while len(self._failed) > FAILED_KEPT:
                     del self._failed[next(iter(self._failed))]
 
-    # -- asking --------------------------------------------------------------------------------------------------------------------
-
     async def _said(self, live: LiveRun) -> list[Message]:
-        """What the person said in the turn, the oldest first, and what the agent answered last."""
+        """Return the person's messages of the turn, oldest first, and the agent's last answer."""
         page = await self._env.repos.messages.page(live.handle.workflow_id, run_ids=[live.handle.run_id])
         asked = [each for each in page if each.role is MessageRole.USER and each.content.strip()][-ASKED:]
         answers = [each for each in page if each.role is MessageRole.ASSISTANT and each.content.strip()][-1:]
@@ -244,7 +245,7 @@ class MemoryExtraction:
             sought = MemoryExtractionDone(
                 count=len(memories), provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
             )
-            # First what was used: when the workflow was deleted meanwhile, that is said here, and nothing is proposed in it.
+            # Usage first: if the workflow was deleted meanwhile, this raises, and nothing is proposed.
             await self._env.journal.append(live.handle, sought)
         if self._failed.pop(live.handle.run_id, None) is not None:
             self._env.bus.changed("memory", live.handle.run_id)
@@ -255,7 +256,7 @@ class MemoryExtraction:
         return stored
 
     async def _known(self, live: LiveRun, said: Sequence[Message]) -> list[Memory]:
-        """What the turn's team remembered itself, what waits for a yes in this workflow, and what is known of what the person said."""
+        """Return memories of the turn's team, pending proposals of this workflow, and known memories about the messages."""
         repo, workflow_id = self._env.repos.memories, live.handle.workflow_id
         own = [*await repo.of_turns([live.handle.run_id]), *await repo.proposed(workflow_id)]
         words = "\n".join(each.content[:EACH] for each in said if each.role is MessageRole.USER)
@@ -263,8 +264,10 @@ class MemoryExtraction:
         return list({each.id: each for each in (*own, *(hit.memory for hit in found.hits))}.values())
 
     async def _new(self, state: RunState, facts: Sequence[Fact], known: Sequence[Memory]) -> list[Memory]:
-        """The facts as proposals, without those that are known, or that a person deleted. One that an answer on a version of the turn
-        that was left had proposed is taken over under its id."""
+        """Return the facts as proposals, without known or deleted ones.
+
+        A fact already proposed by an abandoned version of the turn is reused under its id.
+        """
         repo = self._env.repos.memories
         deleted = {each.origin for each in await self._env.repos.memory_bin.list(DELETED_READ)} if facts else set()
         now = self._env.clock.now()
@@ -308,5 +311,5 @@ def _wanted(settings: Settings, workflow_id: str, said: Sequence[Message]) -> bo
 
 
 def _says(known: str, new: str) -> bool:
-    """Whether a known text says what a new one does: it has all its words, and denies what that denies."""
+    """Whether a known text includes a new one: it has all its words, and the same negations."""
     return relation(known, new) == "same" and set(content_text(new)) <= set(content_text(known))

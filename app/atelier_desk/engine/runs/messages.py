@@ -1,4 +1,4 @@
-"""What a message to an agent may be."""
+"""Validity of messages to an agent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.support.i18n import N_
 
 MOST_IMAGES = 10
 IMAGE_BYTES = 8 * 1024 * 1024
-"""Base64 characters of one image; servers refuse larger ones."""
+"""Maximum base64 characters of an image; servers refuse larger ones."""
 
 
 def check_message(
@@ -25,10 +25,10 @@ def check_message(
     attachments: Sequence[PreparedAttachments | Attachment] = (),
     most: int = limits.MESSAGE,
 ) -> None:
-    """Refuse a message nobody could answer.
+    """Refuse an invalid message.
 
     Raises:
-        UsageError: it is blank and nothing is attached.
+        UsageError: it is blank without attachments.
         LimitError: it is longer than ``most`` characters, or has too many or too large images or text files.
     """
     if not content.strip() and not images and not files and not attachments:
@@ -37,9 +37,7 @@ def check_message(
     if pictures > MOST_IMAGES:
         raise LimitError(N_("The message has {count} images; at most {most} are allowed."), count=pictures, most=MOST_IMAGES)
     if len(attachments) > limits.ATTACHED_FILES:
-        raise LimitError(
-            N_("{count} things are attached; at most {most} go with one message."), count=len(attachments), most=limits.ATTACHED_FILES
-        )
+        raise LimitError(N_("{count} attachments; a message can have at most {most}."), count=len(attachments), most=limits.ATTACHED_FILES)
     if any(len(image.data) > IMAGE_BYTES for image in images):
         raise LimitError(N_("An image is larger than {most} MB. Make it smaller and attach it again."), most=IMAGE_BYTES * 3 // 4 // 10**6)
     if len(files) > limits.ATTACHED_FILES:
@@ -57,7 +55,7 @@ def check_message(
 
 
 def check_text(content: str) -> None:
-    """Refuse a message to a sub-agent, which can have no images, that is blank or too long.
+    """Refuse a blank or too long message to a sub-agent, which can have no images.
 
     Raises:
         UsageError: it is blank.
@@ -74,7 +72,7 @@ def _check_length(content: str, most: int = limits.MESSAGE) -> None:
 
 
 async def calling(env: RunEnvironment, message: UserMessage, folders: Sequence[str]) -> UserMessage:
-    """The message with what its ``/name`` calls, as that is at this moment; as it is when it calls nothing."""
+    """Add what a message's ``/name`` calls, in its present version; unchanged if it calls nothing."""
     if not message.content.lstrip().startswith("/"):
         return message
     invoked = await env.skills.invoked(message.content, folders)

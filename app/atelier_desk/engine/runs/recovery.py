@@ -1,4 +1,4 @@
-"""Runs that were cut off, by a kill or by the end of the program: found when the engine opens, gone on with when it is asked for."""
+"""Interrupted runs, by a kill or the end of the program: found when the engine opens, resumed on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Recovery:
-    """Takes up what the database says is not over."""
+    """Resumes unfinished runs of the database."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns, steering: Steering) -> None:
         self._env = env
@@ -23,10 +23,10 @@ class Recovery:
         self._steering = steering
 
     async def index(self) -> None:
-        """Learn from the database which runs are alive; called once when the engine opens.
+        """Load which runs are unfinished; called once when the engine opens.
 
-        One that says it is at work was cut off by a kill, because nobody else has the data folder open: it is marked as interrupted. So is
-        one that was about to start its sub-agents.
+        A run marked as running was interrupted by a kill, because nobody else has the data folder open: it is marked as
+        interrupted. So is one that was about to start its sub-agents.
         """
         rows = await self._env.repos.runs.alive()
         for row in rows:
@@ -34,7 +34,7 @@ class Recovery:
                 self._runs.alive[row.workflow_id] = row.id
             else:
                 self._runs.teams.alive.setdefault(row.correlation_id, set()).add(row.id)
-        # A server that asked within a session waits no more: its session ended with the program.
+        # Requests in a session are lost: it ended with the program.
         gone = {each.run_id for each in await self._env.repos.questions.pending() if each.spec.asker is not None and each.spec.asker.live}
         for row in rows:
             cut_off = row.status in (RunStatus.PROCESSING, RunStatus.AWAITING_CHILDREN)
@@ -42,14 +42,14 @@ class Recovery:
                 try:
                     await self._runs.mark_interrupted([await self._runs.load(row.id)], "killed")
                 except (AtelierError, ValueError):
-                    # One journal that cannot be folded must not keep the others from being opened.
+                    # One unreadable journal must not prevent opening the others.
                     log.exception("run %s cannot be read", row.id)
 
     async def resume_all(self, *, chosen: bool = False) -> list[str]:
-        """Go on with every run that was cut off by a kill or by the end of the program; with ``chosen`` only with those whose person chose
-        that when the program was closed: a start by itself costs nothing.
+        """Resume all runs interrupted by a kill or the end of the program.
 
-        Runs that wait for a person, are paused, or were interrupted because a person ended their command stay as they are.
+        With ``chosen`` only those whose person chose so when closing: a start alone costs nothing. Runs that wait for a
+        person, are paused, or were interrupted because a person ended their command are left.
         """
         resumed = []
         rows = await self._env.repos.runs.alive()
@@ -75,7 +75,7 @@ class Recovery:
             except AtelierError as error:
                 log.warning("run %s cannot go on: %s", row.id, error)
             except ValueError:
-                # One journal that cannot be folded must not hold up the others.
+                # One unreadable journal must not block the others.
                 log.exception("run %s cannot be read", row.id)
             else:
                 if row.status in (RunStatus.PROCESSING, RunStatus.INTERRUPTED):
@@ -83,7 +83,7 @@ class Recovery:
         return resumed
 
     async def _held_above(self, row: Run) -> bool:
-        """Whether a person paused a run above a sub-agent, which a kill then kept from pausing itself."""
+        """Whether a person paused a run above a sub-agent that a kill kept from pausing itself."""
         if row.parent_run_id is None:
             return False
         above = await self._runs.above(await self._runs.load(row.id))

@@ -1,5 +1,7 @@
-"""What a person takes from agents holds at once for the runs that are not over: rules, profile, folders, trust in them. What is given holds
-from the next message on."""
+"""Withdrawn rights apply at once to unfinished runs.
+
+Rules, profile, folders, trust. Granted ones apply from the next message.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """What ``RightsNarrowing.apply`` was called with."""
+    """Arguments of ``RightsNarrowing.apply``."""
 
     workflow_id: str
     mode: ApprovalMode | None
@@ -39,14 +41,14 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class _Distrust:
-    """Folders that a run's person trusts no more, and the folders of skills it may use no more."""
+    """Folders of a run that are no longer trusted, and folders of its skills that may no longer be used."""
 
     folders: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
 
 
 class RightsNarrowing:
-    """Tells runs what they may no longer do."""
+    """Applies withdrawn rights to runs."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
@@ -55,16 +57,18 @@ class RightsNarrowing:
         self._applying: list[_Change] = []
 
     async def apply(self, workflow_id: str = "", *, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
-        """Bring runs up to the settings and rules of now: those of a workflow, or all. Returns when it is in the journals of those in
-        memory; others come to it before they are worked on (``at_work``). Who calls it has stored and announced the change: a turn that
-        begins from now on goes by it, and one that was just beginning is waited for.
+        """Apply the present settings and rules to runs of a workflow, or all.
+
+        Returns when it is in the journals of those in memory; others get it before they are driven (``at_work``). The
+        caller has stored and announced the change: turns that begin later use it, and one that is just beginning is
+        awaited.
 
         Args:
-            mode: how often a person is asked in them from now on, where they ask less; with ``agent_id`` in those of this agent. Nothing
-                but their journals can know of it later, so it is written into those of runs that are not in memory as well.
+            mode: approval mode from now on, where it is stricter; with ``agent_id`` for this agent only. Only their
+                journals can store it, so it is also written to runs that are not in memory.
         """
         change = _Change(workflow_id, mode, agent_id)
-        self._applying.append(change)  # before anything is awaited, so that no turn begins between the change and this
+        self._applying.append(change)  # before any await, so that no turn begins between the change and this
         try:
             await self._runs.until_begun(workflow_id)
             chosen = await self._env.repos.settings.load()
@@ -74,14 +78,16 @@ class RightsNarrowing:
                 try:
                     await self._team(await self._runs.load(root), chosen, mode, agent_id)
                 except AtelierError as error:
-                    # It cannot be read, or its workflow is being deleted: nothing of it goes on, and it is looked at again before it does.
+                    # It is unreadable, or its workflow is being deleted: it is checked again before it continues.
                     log.warning("run %s was not told what changed: %s", root, error)
         finally:
             self._applying.remove(change)
 
     async def at_work(self, live: LiveRun) -> None:
-        """Bring a run that is about to be worked on up to the changes that are still being applied: it may have begun by what counted
-        before them, and its next call could be made before ``apply`` comes to it. One that came from its journal is taken up first.
+        """Apply changes still in progress to a run about to be driven.
+
+        It may have begun under the previous rules, and could make a call before ``apply`` reaches it. One loaded from
+        its journal is fully checked first.
 
         Raises:
             StorageError: ``damaged_row``, as ``before``.
@@ -89,29 +95,32 @@ class RightsNarrowing:
         if not live.narrowed:
             await self._taken_up(live)
         for change in [each for each in self._applying if each.workflow_id in ("", live.handle.workflow_id)]:
-            # From the top: a sub-agent that just began is held to what its parent may do, who may not have been told either.
+            # Top-down: a new sub-agent is limited to its parent's rights, which may not be updated yet either.
             top = (live, *await self._above(live))[-1]
             await self._team(top, await self._env.repos.settings.load(), change.mode, change.agent_id)
 
     async def before(self, live: LiveRun) -> None:
-        """The same for a run that is about to go on by the rules of now, and for those below it.
+        """Apply the present rules to a run that is about to continue, and to those below it.
 
         Raises:
-            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be what forbids something since the run last worked.
+            StorageError: ``damaged_row``: a setting or a rule is damaged, and might be a newer restriction.
         """
         await self._env.repos.settings.refuse_damaged()
         await self._team(live, await self._env.repos.settings.load())
 
     async def _taken_up(self, live: LiveRun) -> None:
-        """The same for a run that came from its journal, and for its team from the top: a sub-agent may do what its parent may. The root
-        is in memory before anything is read, so that a change comes to it by ``apply``, or is read here."""
+        """Apply the present rules to a run loaded from its journal, and its team top-down: sub-agents have at most their
+        parent's rights.
+
+        The root is in memory before anything is read, so that a change reaches it by ``apply``, or is read here.
+        """
         above = await self._above(live)
         for top in dict.fromkeys((*above[-1:], live)):
             await self.before(top)
         live.narrowed = True
 
     async def _above(self, live: LiveRun) -> list[LiveRun]:
-        """The runs above one, its parent first; none when one of them cannot be read: what holds everywhere holds for it then."""
+        """Return the runs above one, its parent first; empty if one is unreadable: global rules then apply to it."""
         try:
             return await self._runs.above(live)
         except StorageError as error:
@@ -122,7 +131,8 @@ class RightsNarrowing:
     async def _team(self, top: LiveRun, chosen: Settings, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
         workflow = await self._env.repos.workflows.get(top.handle.workflow_id)
         told: set[str] = set()
-        # Who is below is looked up again after each: one that began by what its parent might do before is there when its parent was told.
+        # Look up those below again after each: one that began under its parent's previous rights is included once the
+        # parent is updated.
         while live := next((each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in told), None):
             told.add(live.handle.run_id)
             above = await self._above(live)
@@ -138,7 +148,7 @@ class RightsNarrowing:
             await self._env.journal.append_if(live.handle, decide)
 
     async def _distrust(self, now: RunState, chosen: Settings, workflow: Workflow) -> _Distrust:
-        """What a run was told by folders that the person trusts no more, or took away."""
+        """Return what a run got from folders that are no longer trusted or granted."""
         held = [each for each in now.trusted if each in workflow.workspace]
         untrusted = await in_tool_thread(lambda: tuple(each for each in held if not chosen.trusts(Path(each).resolve())))
         if not untrusted and all(each in workflow.workspace for each in now.workspace):
@@ -156,7 +166,7 @@ def _narrowed(
     mode: ApprovalMode | None,
     distrust: _Distrust,
 ) -> RightsNarrowed | None:
-    """What a run may no longer do; None where nothing changed for it."""
+    """Return the rights withdrawn from a run; None if nothing changed for it."""
     held = now.approvals
     folders = tuple(each for each in now.workspace if each not in workflow.workspace)
     left = really([each for each in now.workspace if each not in folders])
@@ -189,7 +199,10 @@ def _narrowed(
 
 
 def _stored(rules: Iterable[PermissionRule]) -> list[PermissionRule]:
-    """Rules that allow and stand in the settings, so that they can be taken away there; a yes for the run alone stays."""
+    """Return allow rules that are stored in the settings, where they can be withdrawn.
+
+    Approvals for the run only stay.
+    """
     return [rule for rule in rules if rule.action is Action.ALLOW and rule.scope is not RuleScope.RUN]
 
 

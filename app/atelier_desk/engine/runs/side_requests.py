@@ -1,6 +1,7 @@
-"""Short requests to a run's model beside its work: for a name, for what is to be remembered. Within the caps of the run, and one at a time.
+"""Short requests to a run's model beside its work, for titles and memory extraction: within the run's limits, one at a
+time.
 
-They are niceties: no run waits for one, and who asks commits what it used to the run's journal before the next may be made.
+No run waits for them, and the caller commits their usage to the run's journal before the next may be made.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from atelier_desk.llm.tokens import dearest_input, estimate, priced
 from atelier_desk.policy import budget
 
 SILENCE_S = 30.0
-"""Seconds without a word after which nobody waits for the reply any more."""
+"""Seconds of silence after which the request is abandoned."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideRequest:
-    """A reply and what it cost."""
+    """A reply and its usage."""
 
     text: str
     provider: str
@@ -38,14 +39,14 @@ class SideRequest:
 
 
 class SkipReason(StrEnum):
-    """Why nothing was asked: the model is too small for it, or the caps of its agent have no room for another request."""
+    """Why nothing was asked: the model is too small, or its agent's limits have no room for another request."""
 
     SMALL = "small"
     ROOM = "room"
 
 
 class SideRequests:
-    """Asks the models of runs."""
+    """Makes side requests."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
@@ -53,11 +54,14 @@ class SideRequests:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def turn(self, run_id: str) -> asyncio.Lock:
-        """To be held from the look at a run's caps until what the request cost is committed: two at once would both find the same room."""
+        """Return the lock to hold from checking a run's limits until the usage is committed.
+
+        Two requests would find the same room.
+        """
         return self._turns.setdefault(run_id, asyncio.Lock())
 
     async def ask(self, state: RunState, instructions: str, text: str, reply_tokens: int) -> SideRequest | SkipReason:
-        """The model's reply of at most ``reply_tokens`` tokens.
+        """Return the model's reply of at most ``reply_tokens`` tokens.
 
         Raises:
             AtelierError: the model cannot be asked.

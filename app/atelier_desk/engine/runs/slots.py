@@ -1,4 +1,4 @@
-"""Slots: how many teams may work at once. A root run and everything below it share one."""
+"""Limit of concurrently running teams. A root run and everything below it share a slot."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections import deque
 
 
 class Slots:
-    """A counting gate, first come first served; who names the same team shares its slot. Giving one back never waits, so that a cancelled
-    run cannot keep its own.
+    """A first-come-first-served semaphore; the same team shares its slot.
+
+    Releasing never waits, so that a cancelled run cannot keep its slot.
 
     Attributes:
-        limit: how many there are; a smaller number takes no slot away from who has one.
+        limit: number of slots; reducing it takes no slot away.
     """
 
     def __init__(self, limit: int) -> None:
@@ -34,7 +35,7 @@ class Slots:
         return len(self._teams)
 
     async def take(self, team: str) -> bool:
-        """Wait for a slot, or share the one the team has; returns whether there was a wait."""
+        """Wait for a slot, or share the team's; return whether there was a wait."""
         if team in self._teams:
             self._teams[team] += 1
             return False
@@ -54,7 +55,7 @@ class Slots:
         return True
 
     def free(self, team: str) -> None:
-        """Give a slot, or a share of one, back."""
+        """Release a slot, or a share of one."""
         self._teams[team] -= 1
         if self._teams[team] == 0:
             del self._teams[team]
@@ -63,7 +64,7 @@ class Slots:
     def _hand_out(self) -> None:
         for waiting in list(self._waiting):
             team, turn = waiting
-            # Whoever shares a slot that was handed out meanwhile need not wait for one of its own.
+            # A team that got a slot meanwhile need not wait for another.
             if team not in self._teams and len(self._teams) >= self._limit:
                 continue
             self._waiting.remove(waiting)

@@ -1,4 +1,4 @@
-"""Steering runs: pause, resume, step, speak. What a command writes is decided from the run's state at the moment of writing."""
+"""Steer runs: pause, resume, step, message. Commands write what follows from the run's state at the time of writing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from atelier_desk.support.i18n import N_
 
 
 class Steering:
-    """What a person or script can do to a run that was started."""
+    """Operations on started runs for people and scripts."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
@@ -42,10 +42,10 @@ class Steering:
         self._narrowing = RightsNarrowing(env, runs)
 
     async def pause(self, run_id: str) -> None:
-        """Let the current step end, then hold the run and everything below it until ``resume``.
+        """Finish the current step, then hold the run and everything below it until ``resume``.
 
         Raises:
-            ConflictError: the run is over.
+            ConflictError: the run has ended.
         """
         live = await self._runs.load(run_id)
         await self._pause(live)
@@ -77,24 +77,24 @@ class Steering:
         finish: bool = False,
         below: bool = True,
     ) -> None:
-        """Go on with a run that was paused, cut off by a kill, stopped at a limit, or failed to reach its model.
+        """Continue a run that was paused, interrupted, stopped at a limit, or could not reach its model.
 
-        What is below it and was paused by a person goes on too.
+        Runs below it that a person paused continue too.
 
         Args:
-            raise_limits: what to add to the caps that stopped it; a sub-agent's is added to the caps above it too. A limit that stays stops
-                it again.
-            steps: in stepping mode, how many steps to take; None takes them all.
-            finish: give one last answer without tools, whatever the limit says.
-            below: False leaves what is below it as it is.
+            raise_limits: amounts to add to the limits that stopped it; a sub-agent's are added to the limits above it
+                too. An unchanged limit stops it again.
+            steps: in stepping mode, number of steps; None for all.
+            finish: give a final answer without tools, regardless of limits.
+            below: False leaves runs below it unchanged.
 
         Raises:
-            ConflictError: the run is over, or at work already.
+            ConflictError: the run has ended, or is already running.
         """
         live = await self._runs.load(run_id)
         await self._narrowing.before(live)
         if live.at_work and live.driver is not None and live.driver.pause_requested:
-            # The pause that was asked for has not come yet: take it back.
+            # The requested pause has not happened yet: withdraw it.
             live.driver.pause_requested = False
             if below:
                 await self._resume_below(live, mode)
@@ -104,7 +104,7 @@ class Steering:
             await self._env.month.raise_limit(month)
             raise_limits = {kind: amount for kind, amount in raise_limits.items() if kind != LimitKind.MONTH}
         if live.handle.current.failed:
-            # Nobody may begin another turn while it is made sure that this is the newest one.
+            # No other turn may begin while checking that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):
                 if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
                     raise ConflictError(N_("The workflow continued after this turn. Send the message again instead."))
@@ -126,9 +126,9 @@ class Steering:
             if now.status.final and not (failed and now.failed):
                 raise ConflictError(N_("This run has ended. Send a message to continue in the workflow."))
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):
-                # It waits for somebody, and nothing but that somebody can help it on.
+                # Only the person or run it waits for can make it continue.
                 return None
-            # A stepping run that was cut off still waits for its person at each step.
+            # An interrupted stepping run still waits for its person at each step.
             same = now.pause is PauseReason.INTERRUPTED and mode is None and steps is None
             resumed = RunResumed(raise_limits=raise_limits or {}, mode=mode, steps=now.steps if same else steps)
             closing = closing_events(now, CallStatus.CANCELLED, CANCELLED, lost=True, keep_reports=True) if finish else []
@@ -136,7 +136,7 @@ class Steering:
             return [resumed, *lost, *closing, *note]
 
         if finish:
-            # What they have until now is what there is: their reports reach the last answer.
+            # Their reports so far are included in the final answer.
             await self._runs.teams.stop_below(live.handle)
         try:
             above = await self._runs.above(live) if raise_limits else []
@@ -167,7 +167,7 @@ class Steering:
         return await self._env.journal.append_together([live.handle, *(parent.handle for parent in above)], parts)
 
     async def _resume_below(self, live: LiveRun, mode: RunMode | None) -> None:
-        """Let go on what was paused together with a run, and what a kill cut off below it."""
+        """Resume runs below that were paused together with it, or interrupted by a kill."""
         for child in await self._runs.below(live):
             if child.driver is not None and child.at_work:
                 child.driver.pause_requested = False
@@ -187,7 +187,7 @@ class Steering:
             self._runs.drive(child)
 
     async def step(self, run_id: str) -> int:
-        """One step of a stepping run and of every run below it that waits for one; returns how many took one.
+        """Take one step of a stepping run and of every waiting run below it; return how many did.
 
         Raises:
             ConflictError: none of them waits for a step.
@@ -203,11 +203,11 @@ class Steering:
         return taken
 
     async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:
-        """Say something to one agent of a team.
+        """Send a message to one agent of a team.
 
         Raises:
             UsageError, LimitError: the message is blank or too long.
-            ConflictError: its run is over.
+            ConflictError: its run has ended.
         """
         check_text(content)
         live = await self._runs.load(run_id)
@@ -216,7 +216,7 @@ class Steering:
             raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
 
     async def say(self, run_id: str, message: UserMessage) -> bool:
-        """Say something to a run that is alive; False when it was over before that could be written."""
+        """Send a message to a live run; False if it ended first."""
         live = await self._runs.load(run_id)
         redirects = message.strategy is Dispatch.REDIRECT
         if redirects and await self._runs.stop(live, "message", message):
@@ -227,7 +227,7 @@ class Steering:
             if now.status.final:
                 return None
             closing = closing_events(now, CallStatus.CANCELLED, SUPERSEDED, lost=True) if redirects else []
-            # A person who writes to a paused run wants it to go on; a limit that still holds stops it again and asks.
+            # Writing to a paused run resumes it; a limit that still applies stops it again and asks.
             goes_on = now.pause is not None and message.strategy is not Dispatch.SILENT
             steps = 1 if now.pause is PauseReason.STEP else now.steps if now.pause is PauseReason.INTERRUPTED else None
             return [*closing, message, *([RunResumed(steps=steps)] if goes_on else [])]

@@ -1,6 +1,6 @@
-"""Names of workflows by the model: one short request after the first answer, or when a person asks for one.
+"""Workflow titles by the model: one short request after the first answer, or on request.
 
-A name is a nicety: no run waits for it, the end of the program cancels it, and what goes wrong leaves the words of the first message.
+No run waits for a title, the end of the program cancels it, and on failure the words of the first message stay.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ INSTRUCTIONS = (
     "its first message. Answer with the title alone: one line, no quotation marks, no full stop, no Markdown."
 )
 REPLY_TOKENS = 128
-"""A title needs some 20; a model that cannot be told not to think needs some room first."""
+"""Maximum reply tokens: a title needs about 20; models whose reasoning cannot be disabled need more."""
 READ = 12
-"""Messages that are shown to the model, the oldest and the newest of the newest hundred."""
+"""Maximum messages shown to the model, the oldest and newest of the newest hundred."""
 EACH = 600
 """Characters shown of a message."""
 
 _LABEL = re.compile(r"^(?:title|titre)\s*:\s*", re.IGNORECASE)
 _AROUND = "\"'`*_#«»“”„‘’ \u00a0\u202f"
-"""What models put around a title in spite of what they were told."""
+"""Characters that models put around a title despite instructions."""
 _NEVER = '"“”„«»`{}<>'
-"""What is in no good title: quotation, code, tags."""
+"""Characters that no good title contains: quotation, code, tags."""
 
 
 def title_of(reply: str) -> str:
-    """The title in a model's reply; empty when none is fit to be shown: it has several lines, over 60 characters, quotes or no word."""
+    """Return the title in a model's reply; empty if unusable: several lines, over 60 characters, quotes or no word."""
     text = reply.strip()
     if "\n" in text:
         return ""
@@ -55,14 +55,14 @@ def title_of(reply: str) -> str:
 
 
 def _nothing() -> None:
-    """It watches nothing yet."""
+    """Do nothing: not watching yet."""
 
 
 class Titles:
-    """Asks models for names.
+    """Asks models for titles.
 
     Attributes:
-        wanted: whether workflows are named after their first answer; the setting of that name.
+        wanted: whether workflows are titled after their first answer; the setting of that name.
     """
 
     def __init__(self, env: RunEnvironment, beside: SideRequests, *, wanted: bool = True) -> None:
@@ -73,24 +73,24 @@ class Titles:
         self._unsubscribe: Callable[[], None] = _nothing
 
     def watch(self) -> None:
-        """Name every workflow that nobody named when its first answer is there, from now on."""
+        """From now on, title every unnamed workflow after its first answer."""
         self._unsubscribe()
         self._unsubscribe = self._env.bus.subscribe(self._on_event)
 
     async def close(self) -> None:
-        """Give up what is under way."""
+        """Cancel running requests."""
         self._unsubscribe()
         for task in self._asking:
             task.cancel()
         await asyncio.gather(*self._asking, return_exceptions=True)
 
     async def suggest(self, workflow_id: str) -> Workflow:
-        """Ask the model of the newest answer for a title, and take it; without a good one the words of the first message.
+        """Ask the model of the newest answer for a title, and apply it; otherwise use the words of the first message.
 
         Raises:
             NotFoundError: no such workflow.
-            UsageError: nothing was said in it.
-            AtelierError: the model cannot be asked, or the caps of its agent have no room for it.
+            UsageError: it has no messages.
+            AtelierError: the model cannot be asked, or the agent's limits have no room for it.
         """
         row = await self._env.repos.workflows.get(workflow_id)
         if row.head_run_id is None:
@@ -105,8 +105,6 @@ class Titles:
             title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
             await self._take(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)
-
-    # -- after the first answer ----------------------------------------------------------------------------------------------------
 
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or not self.wanted:
@@ -128,20 +126,21 @@ class Titles:
                 made = await self._ask(live, await self._said(row), small_too=False)
                 if made is not None:
                     await self._take(live, row, title_of(made[0]), made[1], by="model")
-        except Exception as error:  # whatever it is: the words of the first message are a name, too
+        except Exception as error:  # the words of the first message are a usable name
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
 
-    # -- asking --------------------------------------------------------------------------------------------------------------------
-
     async def _said(self, row: Workflow) -> list[Message]:
-        """What the person and the agents above all others said last, the oldest first."""
+        """Return the latest messages of the person and the root agents, oldest first."""
         roots = {run.id for run in await self._env.repos.runs.list(row.id) if run.parent_run_id is None}
         page = await self._env.repos.messages.page(row.id, limit=100)
         said = [each for each in page if each.run_id in roots and each.content.strip() and each.role is not MessageRole.NOTICE]
         return said if len(said) <= READ else [*said[: READ // 2], *said[-READ // 2 :]]
 
     async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> tuple[str, TitleGenerated] | None:
-        """The model's reply, and what it cost; None when nobody may or can be asked. ``small_too``: also of a model too small for it."""
+        """Return the model's title and its usage.
+
+        None if it may not or cannot be asked. ``small_too``: also ask too small models.
+        """
         text = "\n\n".join(f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said)
         made = await self._beside.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
         if made is SkipReason.SMALL and small_too:
@@ -151,7 +150,7 @@ class Titles:
         return made.text, TitleGenerated(provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms)
 
     async def _take(self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str) -> None:
-        """Commit what was used, and the name with it when there is one."""
+        """Commit the usage, with the new name if there is one."""
         rename = Rename(row.name, title, by) if title and title != row.name else None
         written = written.model_copy(update={"title": title})
         try:

@@ -1,4 +1,4 @@
-"""Ending runs whose events are missing or damaged: no event can follow those, so their rows alone say that they are over."""
+"""End runs whose events are missing or damaged: no event can follow, so only their rows record the end."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ ENDED = N_(
 
 
 def is_damage(error: AtelierError) -> bool:
-    """Whether rows are missing or not as they were written."""
+    """Whether rows are missing or damaged."""
     return error.code == CODE
 
 
 async def end_unread(env: RunEnvironment, top: Run) -> set[str]:
-    """End a run and everything below it by their rows, with what is open in them, and say why in the transcript.
-    Gives the ids of the runs that were ended.
+    """End a run and everything below it through their rows, close what is open, and explain it in the transcript.
+
+    Returns the ids of the ended runs.
 
     Raises:
         StorageError: nothing was written.
@@ -75,7 +76,7 @@ async def end_unread(env: RunEnvironment, top: Run) -> set[str]:
 
 
 def _below(top: Run, rows: Sequence[Run]) -> list[Run]:
-    """A run and those below it."""
+    """Return a run and those below it."""
     found = [top]
     for each in found:
         found += [row for row in rows if row.parent_run_id == each.id]

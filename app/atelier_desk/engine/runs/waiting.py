@@ -1,7 +1,7 @@
-"""Messages that wait until the turn before them is answered: seen, changed, taken back, or sent at once by their person.
+"""Messages queued until the preceding turn is answered: listed, edited, withdrawn, or sent at once.
 
-They belong to the newest turn of the workflow. One that ends with messages still waiting (it was stopped, or failed) keeps them; the next
-turn takes them over.
+They belong to the newest turn of the workflow. A turn that ends with queued messages (stopped or failed) keeps them
+until the next turn takes them over.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class WaitingMessages:
         self._runs = runs
 
     async def list(self, workflow_id: str) -> tuple[UserMessage, ...]:
-        """The messages that wait, the next one first."""
+        """Return the queued messages, next one first."""
         row = await self._env.repos.workflows.get(workflow_id)
         return await self.of(row)
 
     async def of(self, row: Workflow) -> tuple[UserMessage, ...]:
-        """The same of a workflow whose row was just read."""
+        """Like ``list`` for a workflow whose row was just read."""
         if row.head_run_id is None:
             return ()
         try:
@@ -45,11 +45,13 @@ class WaitingMessages:
         except StorageError as error:
             if not is_damage(error) or not (await self._env.repos.runs.get(row.head_run_id)).status.final:
                 raise
-            return ()  # its events are lost, as after a repair that accepts loss: the workflow goes on all the same
+            return ()  # its events are lost, as after a repair that accepts loss: the workflow continues
         return state.queued if not state.status.final else await self._left(state)
 
     async def _left(self, state: RunState) -> tuple[UserMessage, ...]:
-        """Of a turn that is over: without those that a later turn, of another branch now, took over."""
+        """Return the queued messages of an ended turn, without those taken over by a later turn, possibly on another
+        branch.
+        """
         kept = []
         for message in state.queued:
             try:
@@ -61,11 +63,11 @@ class WaitingMessages:
         return tuple(kept)
 
     async def edit(self, workflow_id: str, message_id: str, content: str) -> None:
-        """Change the text of a message that waits.
+        """Change the text of a queued message.
 
         Raises:
             UsageError, LimitError: it is blank or too long.
-            ConflictError: it no longer waits.
+            ConflictError: it is no longer queued.
         """
         text = mended(content)
         row = await self._env.repos.workflows.get(workflow_id)
@@ -80,7 +82,7 @@ class WaitingMessages:
         await self._change(workflow_id, message_id, change)
 
     async def move(self, workflow_id: str, message_id: str, to: int) -> None:
-        """Give a message another place among those that wait; 0 is the next one. Raises ConflictError as ``edit`` does."""
+        """Move a queued message; 0 is the next one. Raises ConflictError as ``edit``."""
 
         def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
             order = [each.message_id for each in waiting]
@@ -90,7 +92,7 @@ class WaitingMessages:
         await self._change(workflow_id, message_id, change)
 
     async def take_back(self, workflow_id: str, message_id: str) -> UserMessage:
-        """Let a message wait no longer: it is not sent. Gives it whole. Raises ConflictError as ``edit`` does."""
+        """Withdraw a queued message and return it. Raises ConflictError as ``edit``."""
 
         def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:
             return QueueChanged(order=tuple(each.message_id for index, each in enumerate(waiting) if index != at))
@@ -116,7 +118,10 @@ class WaitingMessages:
         return found[0]
 
     async def interrupt(self, live: LiveRun, message_id: str) -> bool:
-        """Send one now: the step under way is stopped and the run goes on with it. False when the run is over, or it waits no longer."""
+        """Send a queued message now.
+
+        The current step is stopped and the run continues with it. False if the run ended or it is no longer queued.
+        """
         sent = QueuedSent(message_id=message_id)
 
         def waits(now: RunState) -> bool:

@@ -1,1 +1,1 @@
-"""What the screens and the command line ask of the engine: one class a noun, no Qt, no printing."""
+"""Services for the screens and the command line: one class per subject, no Qt, no printing."""

@@ -1,4 +1,4 @@
-"""The ready agents: a gallery to copy from, whose first two are those of a fresh installation."""
+"""The agent gallery: templates to copy; the first two are the agents of a fresh installation."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _CODE = (FILES, SHELL, CONTEXT, KNOWLEDGE)
 
 @dataclass(frozen=True, slots=True)
 class ReadyAgent:
-    """One of the gallery.
+    """One agent of the gallery.
 
     Attributes:
-        key: how it is named on the command line, and wherever no language is spoken.
-        name, purpose, instructions: English texts to be translated.
-        uses: the sections of which it has every tool.
-        presets: those of which it has what the built-in agents have: what makes images costs, and projects are made by people.
-        reads: those of which it has only the tools that read.
+        key: its language-independent name, as on the command line.
+        name, purpose, instructions: translatable English texts.
+        uses: sections of which it has every tool.
+        presets: sections of which it has the built-in agents' tools: image generation costs money, and people create
+            projects.
+        reads: sections of which it has only the reading tools.
     """
 
     key: str
@@ -40,7 +41,7 @@ class ReadyAgent:
     reads: tuple[str, ...] = ()
 
     def config(self, registry: ToolRegistry, provider: str, model: str) -> AgentConfig:
-        """Its configuration in the current language, with the tools that its sections have now."""
+        """Return its configuration in the current language, with the present tools of its sections."""
         return AgentConfig(
             name=_(self.name),
             purpose=_(self.purpose),
@@ -274,12 +275,12 @@ READY = (
         presets=(WEB,),
     ),
 )
-"""The default one first, then the other of a fresh installation."""
+"""The default agent first, then the other one of a fresh installation."""
 BUILTIN = READY[:2]
 
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
-    """Configurations of the agents of a fresh installation, the default one first, with the built-in model until another is chosen."""
-    from atelier_desk.llm.local.models import STARTER  # slow to import, and needed at the first start alone
+    """Return the agents of a fresh installation, the default first, with the built-in model until another is chosen."""
+    from atelier_desk.llm.local.models import STARTER  # slow to import, and only needed at the first start
 
     return [each.config(registry, builtin_type().kind, STARTER) for each in BUILTIN]

@@ -1,4 +1,4 @@
-"""Agents: the stored configurations, their files, and the ones that are there from the first start."""
+"""Agents: stored configurations, agent files, and built-in agents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class AgentService:
-    """Agents, each with a name of its own. Changes are announced as ``agent`` with the agent's id."""
+    """Agents with unique names. Changes are announced as ``agent`` with the agent's id."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -39,7 +39,7 @@ class AgentService:
         return await self._context.repos.agents.get(agent_id)
 
     async def by_name(self, name: str) -> Agent:
-        """The agent of that name; the error names the ones there are."""
+        """Return the agent with this name; the error lists the existing ones."""
         found = await self._named(name)
         if found is None:
             names = ", ".join(agent.name for agent in await self.list()) or _("none")
@@ -47,10 +47,11 @@ class AgentService:
         return found
 
     async def save(self, config: AgentConfig, id: str | None = None) -> Agent:
-        """Store a new agent, or change the one with ``id``. The name must be free, every tool and section known, and the form
-        of its answers a JSON Schema of an object.
+        """Store a new agent, or change the one with ``id``.
 
-        What the stored agent has already may be unknown: a tool file that is not loaded now may be again, and must not hold up a change.
+        The name must be free, every tool and section known, and the answer schema a JSON Schema of an object. Unknown
+        items that the stored agent already has are accepted: a tool file that is not loaded now must not block a
+        change.
         """
         old = None if id is None else await self.get(id)
         self.check_tools(config, stored=old.config if old is not None else None)
@@ -71,7 +72,7 @@ class AgentService:
         return agent
 
     async def delete(self, agent_id: str) -> None:
-        """Remove it. Workflows that used it go on with the default agent at their next turn; the last agent cannot be removed."""
+        """Delete an agent. Workflows that used it continue with the default agent; the last agent cannot be deleted."""
         agents = await self.list()
         if all(agent.id != agent_id for agent in agents):
             raise NotFoundError(N_("There is no agent with the identifier {id}."), id=agent_id)
@@ -89,23 +90,25 @@ class AgentService:
         return await self.save(config.model_copy(update={"name": await self._free_name(config.name)}))
 
     async def export_json(self, agent_id: str) -> str:
-        """The agent file: the JSON of its configuration."""
+        """Return the agent file: the JSON of its configuration."""
         config = (await self.get(agent_id)).config
         return json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
     async def import_json(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
-        """Store the agent of an agent file, which asks at least as often as a new one; ``on_conflict`` says what happens when its name is
-        taken. At most 10 MB."""
+        """Store the agent of an agent file, at most 10 MB, with at least the approvals of a new one.
+
+        ``on_conflict`` applies if its name is taken.
+        """
         OnConflict.parse(on_conflict)
         return await self.import_config(asking(checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict)
 
     async def read_file(self, text: str, name: str) -> ForeignAgent:
-        """The agent of a file of another program, tools translated; nothing is stored. ``name`` is the file's.
+        """Read an agent from another program's file, translating tools; nothing is stored. ``name`` is the file's.
 
-        A JSON file is one of Atelier's own, of which everything is taken but a mode that asks less often than a new agent does.
+        A JSON file is Atelier's own, of which everything is used except a mode that asks less often than a new agent's.
 
         Raises:
-            UsageError, LimitError: it is no agent's file, or its instructions are too long.
+            UsageError, LimitError: it is not an agent file, or its instructions are too long.
         """
         from atelier_desk.engine.foreign_agents import Surroundings, is_foreign, read
         from atelier_desk.tools.sections import CONTEXT, CORE, FILES, SHELL, WEB
@@ -119,7 +122,7 @@ class AgentService:
         return read(text, name, here)
 
     async def import_config(self, config: AgentConfig, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
-        """Store an agent that was read from a file; ``on_conflict`` says what happens when its name is taken."""
+        """Store an agent read from a file; ``on_conflict`` applies if its name is taken."""
         rule = OnConflict.parse(on_conflict)
         other = await self._named(config.name)
         if other is None:
@@ -131,20 +134,20 @@ class AgentService:
         return await self.save(config.model_copy(update={"name": await self._free_name(config.name)}))
 
     async def default(self) -> Agent:
-        """The agent of a new workflow: the one chosen in settings, else the oldest. Made when there is none at all."""
+        """Return the agent of a new workflow: the configured one, else the oldest. Created if there is none at all."""
         agents = await self.list() or await self.ensure_builtin()
         chosen = (await self._context.repos.settings.load()).default_agent_id
         return next((agent for agent in agents if agent.id == chosen), None) or min(agents, key=lambda agent: (agent.created_at, agent.id))
 
     async def of_default_model(self) -> builtins.list[Agent]:
-        """The default agent and those that have the same model: who gets another one together with it."""
+        """Return the default agent and those with the same model, which change together."""
         default = await self.default()
         had = default.config.provider, default.config.model
         others = [each for each in await self.list() if each.id != default.id and (each.config.provider, each.config.model) == had]
         return [default, *others]
 
     async def use_model(self, provider: str, model: str) -> builtins.list[Agent]:
-        """Give a model to ``of_default_model``, and so to new workflows. Gives those whose model changed, as they were.
+        """Set the model of ``of_default_model``, and so of new workflows. Returns the changed agents as they were before.
 
         Raises:
             NotFoundError: there is no such provider, or the built-in one has no such model.
@@ -152,7 +155,7 @@ class AgentService:
         """
         config = await self._context.providers.get(provider)
         if provider_type(config.kind).builtin or not config.enabled:
-            await self._context.models.info(config.name, model)  # says what keeps every request from working; a server is not asked
+            await self._context.models.info(config.name, model)  # reports problems that affect every request; a server is not asked
         provider = config.name
         before = [each for each in await self.of_default_model() if (each.config.provider, each.config.model) != (provider, model)]
         await self._context.settings.update(last_model="")
@@ -161,9 +164,9 @@ class AgentService:
         return before
 
     async def ensure_builtin(self) -> builtins.list[Agent]:
-        """Make the built-in agents, in the current language, when there is no agent yet; gives all agents.
+        """Create the built-in agents, in the current language, if there is no agent yet; return all agents.
 
-        The first is the oldest, and so the default, also when they are made within one tick of the clock.
+        The first is the oldest, and so the default, even if they are created within one clock tick.
         """
         agents = await self.list()
         if agents:
@@ -177,10 +180,10 @@ class AgentService:
         return await self.list()
 
     async def ready(self, key: str) -> AgentConfig:
-        """A copy of an agent of the gallery, in the current language, with the default agent's model; nothing is stored.
+        """Return a copy of a gallery agent, in the current language, with the default agent's model; nothing is stored.
 
         Raises:
-            NotFoundError: there is none of that key; the error names those there are.
+            NotFoundError: there is no such key; the error lists the keys.
         """
         found = next((each for each in READY if each.key == key), None)
         if found is None:
@@ -191,8 +194,11 @@ class AgentService:
         return found.config(self._context.registry, default.provider, default.model)
 
     async def prompt_cost(self, config: AgentConfig) -> dict[ToolMode, PromptCost]:
-        """Prompt tokens of a run with a folder before anything is said, in each tool mode: system message and tool definitions, as far as
-        they are listed in the model's window. Estimated, and corrected by what the model's server has counted since the start."""
+        """Return the prompt tokens of a run with a folder before any message, by tool mode: system message and listed
+        definitions.
+
+        Estimated, and calibrated by the server's counts since the start.
+        """
         from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.cost import prompt_cost
         from atelier_desk.llm.profiles import profile
@@ -217,8 +223,9 @@ class AgentService:
         return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
 
     def check_tools(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
-        """Refuse a configuration that names a tool or a section which neither exists nor is one of the ``stored`` one's; the error names
-        those that exist. Those of MCP servers may come and go.
+        """Refuse unknown tools and sections, except those of ``stored``; the error lists known ones.
+
+        Tools of MCP servers may come and go.
 
         Raises:
             UsageError: ``unknown_tool`` or ``unknown_section``.
@@ -233,7 +240,7 @@ class AgentService:
         self.check_sections(config, stored=stored)
 
     async def check_given(self, config: AgentConfig) -> None:
-        """Refuse a configuration for one run that names unknown sections, unless the stored agent of its name has them.
+        """Refuse unknown sections in a configuration for one run, unless the stored agent of its name has them.
 
         Raises:
             UsageError: ``unknown_section``.
@@ -243,7 +250,7 @@ class AgentService:
             self.check_sections(config, stored=stored.config if stored is not None else None)
 
     def check_sections(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
-        """The sections alone; see ``check_tools``.
+        """Check only the sections; see ``check_tools``.
 
         Raises:
             UsageError: ``unknown_section``.
@@ -261,7 +268,7 @@ class AgentService:
 
 
 def asking(config: AgentConfig) -> ForeignAgent:
-    """An agent from a file: whoever wrote it, no file lets one work unasked."""
+    """Return an agent from a file with at least the approvals of a new one: no file may let an agent work unasked."""
     from atelier_desk.engine.foreign_agents import ASKS_LESS, ForeignAgent
 
     mode = stricter(config.approval, ApprovalMode.SELECTIVE)

@@ -1,4 +1,4 @@
-"""Approvals: calls that wait for a person's yes, what is decided about them, the time a card was really seen, and standing rules."""
+"""Approvals: pending calls, decisions, card visibility, and standing rules."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import repository
 
 SEEN_STEP_MS = 60_000
-"""Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
+"""Maximum milliseconds counted per ``seen`` report: screens report about once a second, so more means suspension."""
 BY_TIMEOUT = "timeout"
-"""``decided_by`` of a decision that nobody made."""
+"""``decided_by`` of a decision by timeout."""
 _DECIDED = {
     ApprovalStatus.APPROVED: N_("Already approved."),
     ApprovalStatus.REJECTED: N_("Already rejected."),
@@ -39,11 +39,11 @@ class ApprovalService:
         self._context = context
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
-        """What waits for a decision, in the order it was asked; of all workflows, or of one."""
+        """Return pending requests in order, of all workflows or one."""
         return await self._context.repos.approvals.pending(workflow_id)
 
     async def list(self, workflow_id: str) -> builtins.list[ApprovalRequest]:
-        """All requests of a workflow, decided ones too, oldest first."""
+        """Return all requests of a workflow, including decided ones, oldest first."""
         return await self._context.repos.approvals.list(workflow_id)
 
     async def get(self, approval_id: str) -> ApprovalRequest:
@@ -56,23 +56,23 @@ class ApprovalService:
         scope: ApprovalScope = ApprovalScope.ONCE,
         rules: Sequence[str] = (),
     ) -> ApprovalRequest:
-        """Let the call run; its run goes on.
+        """Approve a call; its run continues.
 
         Args:
-            arguments: what it runs with instead of the model's own; they must fit the tool.
-            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores rules that hold where the request
-                says (``ApprovalRequest.holds``): a command in its folder. A yes to the settings of a repository is always remembered, as
-                long as they stay the same.
-            rules: texts of rules that say what is allowed so; without any, ``run`` takes the tool and ``always`` the narrowest ones.
+            arguments: replace the model's own; they must be valid for the tool.
+            scope: ``run`` allows the tool for the rest of this run and its sub-agents, ``always`` stores rules with the
+                scope of ``ApprovalRequest.holds`` (for a command its folder). Approving repository settings is always
+                remembered, as long as they stay the same.
+            rules: texts of the rules to create; by default, ``run`` uses the tool and ``always`` the narrowest ones.
 
         Raises:
-            UsageError: the arguments do not fit the tool (code ``invalid_arguments``, each field is named), the rules do not cover it, or
-                no rule can.
+            UsageError: the arguments are invalid (code ``invalid_arguments``, naming each field), the rules do not
+                cover the call, or no rule can.
             ConflictError: it was decided meanwhile.
         """
         asked = await self._open(approval_id)
         edited = self._edited(asked, arguments)
-        scope = ApprovalScope(scope)  # a word from a script must not be taken without its rule
+        scope = ApprovalScope(scope)  # an unknown value from a script must not lose its rule
         if scope is ApprovalScope.ONCE and _is_about_settings(asked):
             scope = ApprovalScope.ALWAYS
         chosen = await self._rules_for(asked, scope, rules)
@@ -80,11 +80,11 @@ class ApprovalService:
         return await self.get(approval_id)
 
     async def approve_together(self, approval_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
-        """Allow several calls of one run, each for this once: exactly these; what was decided meanwhile stays as it was.
+        """Approve exactly these calls of one run once; calls decided meanwhile are left.
 
         Raises:
-            UsageError: none is given, they are of several runs, or one may not be allowed along with others (a protected name, taint, high
-                risk and whatever else asks each time): then nothing is decided.
+            UsageError: none is given, they belong to several runs, or one may not be approved with others (a protected
+                name, taint, high risk or anything else that always asks): then nothing is decided.
             NotFoundError: no such request.
             ConflictError: all of them were decided meanwhile.
         """
@@ -100,10 +100,11 @@ class ApprovalService:
         return [await self.get(each.id) for each in every]
 
     async def preview(self, approval_id: str, arguments: dict[str, Any] | None = None) -> builtins.list[FileChange]:
-        """What the call would do to files as they are now, with these arguments or its own; nothing is touched. Empty for other calls.
+        """Return the file changes the call would make now, with these arguments or its own, without touching files. Empty
+        for other calls.
 
         Raises:
-            ToolError: what the call itself would say, such as that the text to replace is not in the file.
+            ToolError: as the call itself, for example if the text to replace is missing.
         """
         from atelier_desk.support.threads import in_tool_thread
         from atelier_desk.tools.context import ToolContext
@@ -119,7 +120,7 @@ class ApprovalService:
         return builtins.list(await in_tool_thread(tool.preview, given, context))
 
     async def reject(self, approval_id: str, note: str = "") -> ApprovalRequest:
-        """Refuse the call; ``note`` says why and is read by the agent, which goes on without it.
+        """Reject a call; the agent reads ``note`` as the reason, and continues without it.
 
         Raises:
             LimitError: the note is longer than ``limits.APPROVAL_NOTE`` characters.
@@ -132,10 +133,10 @@ class ApprovalService:
         return await self.get(approval_id)
 
     async def seen(self, approval_id: str, ms: int) -> float | None:
-        """Count ``ms`` milliseconds in which the card was visible; when they use up its time, what ``on_timeout`` says is done.
+        """Count ``ms`` milliseconds in which the card was visible; when its time is used up, apply ``on_timeout``.
 
         Returns:
-            Seconds left, 0.0 when the time ran out just now, None when it waits for ever or is no longer pending.
+            Seconds left, 0.0 if the time just ran out, None if it waits forever or is no longer pending.
         """
         if ms < 0:
             raise LimitError(N_("The time seen cannot be negative ({ms} ms)."), ms=ms)
@@ -160,7 +161,7 @@ class ApprovalService:
     async def _time_out(self, asked: ApprovalRequest) -> None:
         match asked.on_timeout:
             case OnTimeout.APPROVE:
-                # Nobody looked at the settings of a repository: they hold for this run.
+                # Nobody reviewed the repository settings: limit the permission to this run.
                 scope = ApprovalScope.RUN if _is_about_settings(asked) else ApprovalScope.ONCE
                 chosen = await self._rules_for(asked, scope, ())
                 await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT, scope=scope, rules=chosen))
@@ -168,7 +169,7 @@ class ApprovalService:
                 await self._context.runs.answering.ask_approval_again(asked)
                 self._context.bus.changed("approval", asked.id)
             case OnTimeout.REJECT:
-                # Read by the agent, hence English.
+                # For the agent, so in English.
                 note = f"Nobody decided within {asked.timeout_s:g} seconds, so the call was refused."
                 await self._decide(asked, Decision(status=ApprovalStatus.REJECTED, note=note, decided_by=BY_TIMEOUT))
 
@@ -183,7 +184,7 @@ class ApprovalService:
         return asked
 
     async def _rules_for(self, asked: ApprovalRequest, scope: ApprovalScope, texts: Sequence[str]) -> tuple[PermissionRule, ...]:
-        """What a yes allows besides the call: the given rules when they cover it, else what its scope means."""
+        """Return the rules of an approval: the given ones if they cover the call, else those of its scope."""
         if scope is ApprovalScope.ONCE:
             if texts:
                 raise UsageError(N_("A rule needs the scope {scope}."), scope=ApprovalScope.ALWAYS.value)
@@ -208,9 +209,9 @@ class ApprovalService:
             raise UsageError(N_("No rule can allow this call from now on, as it asks each time. Allow it once, or for this run."))
         where = asked.holds
         allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
-        # One that waits, since it came with a backup from elsewhere, holds with this yes.
+        # A held rule from a foreign backup becomes active with this approval.
         kept = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
-        # A rule for settings that a repository no longer has says nothing any more: the one for those of now takes its place.
+        # A rule for outdated repository settings is replaced by the one for the present settings.
         former = {repository.subject_of(rule.text): rule.id for rule in allowing if rule.text not in wanted}
         former.pop("", None)
 
@@ -221,7 +222,7 @@ class ApprovalService:
         return tuple(kept.get(text) or made(text) for text in wanted)
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The arguments a person changed, checked; None when nothing was changed."""
+        """Return the validated arguments changed by a person; None if unchanged."""
         if arguments is None:
             return None
         _check_json(asked.tool, arguments)

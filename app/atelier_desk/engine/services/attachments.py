@@ -1,4 +1,4 @@
-"""What goes with messages before they are sent: reading files, finding what can be mentioned, keeping what a draft has."""
+"""Attachments before a message is sent: reading files, searching mentions, storing draft attachments."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EACH = 6
-"""Things that each source offers at once."""
+"""Maximum results per source at once."""
 
 
 class AttachmentService:
-    """Attachments. What is read is kept with a workflow when the message is sent, or when its draft is kept."""
+    """Attachments. They are stored with a workflow when the message is sent, or its draft is saved."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def read(self, path: Path, folders: tuple[str, ...] = ()) -> PreparedAttachments:
-        """A file or folder; see ``engine.attachments.read``, whose errors it raises."""
+        """Read a file or folder; see ``engine.attachments.read``, including errors."""
         from atelier_desk.engine import attachments
 
         return await in_tool_thread(attachments.read, path, folders)
 
     async def of_bytes(self, name: str, content: bytes) -> PreparedAttachments:
-        """The content of a file that was pasted or made here; see ``engine.attachments.of_bytes``."""
+        """Read pasted or generated content; see ``engine.attachments.of_bytes``."""
         from atelier_desk.engine import attachments
 
         return await in_tool_thread(lambda: attachments.of_bytes(name, content, source="clipboard"))
 
     async def keep(self, workflow_id: str, prepared: PreparedAttachments) -> Attachment:
-        """Keep it with the workflow, for a draft.
+        """Store an attachment of a draft with the workflow.
 
         Raises:
             NotFoundError: no such workflow.
@@ -53,7 +53,7 @@ class AttachmentService:
         return await keep(self._context.repos.artefacts, workflow_id, prepared, tentative=True)
 
     async def drop(self, workflow_id: str, attachment: Attachment) -> None:
-        """A draft no longer has it: what was kept for it goes, unless a message or a call has the same bytes."""
+        """Remove an attachment of a draft: its bytes are deleted unless a message or call uses them."""
         repos = self._context.repos
         async with self._context.runs.live.beginning(workflow_id):  # no message that may name it is being sent meanwhile
             draft = (await repos.workflows.get(workflow_id)).draft_attachments
@@ -63,21 +63,21 @@ class AttachmentService:
             await repos.artefacts.give_up(workflow_id, hashes, needed)
 
     async def data(self, workflow_id: str, attachment: Attachment) -> bytes:
-        """Its bytes.
+        """Return its bytes.
 
         Raises:
-            StorageError: ``damaged_file``, they are missing or damaged.
+            StorageError: ``damaged_file``: they are missing or damaged.
         """
         return await self._context.repos.artefacts.read(workflow_id, attachment.kept[0])
 
     async def text(self, workflow_id: str, attachment: Attachment) -> str:
-        """Its whole text, empty for a picture. Raises as ``data`` does."""
+        """Return its full text, empty for an image. Raises as ``data``."""
         from atelier_desk.engine.runs.attachments import whole_text
 
         return await whole_text(self._context.repos.artefacts, workflow_id, attachment)
 
     async def find(self, query: str, workflow_id: str = "", folders: tuple[str, ...] = ()) -> list[Mention]:
-        """What can be mentioned whose name has the words of ``query``, by source. A source that fails finds nothing."""
+        """Return items to mention that match the words of ``query``, by source. A failing source gives nothing."""
         from atelier_desk.engine.mentions.source import sources
 
         where, found = MentionScope(self._context, workflow_id, folders), list[Mention]()
@@ -89,14 +89,14 @@ class AttachmentService:
         return found
 
     async def mention(self, mention: Mention, workflow_id: str = "", folders: tuple[str, ...] = ()) -> PreparedAttachments:
-        """What the model is given of something that was chosen.
+        """Return a chosen item prepared for the model.
 
         Raises:
-            NotFoundError, UsageError: it is not there any more, or cannot be read.
+            NotFoundError, UsageError: it no longer exists, or cannot be read.
         """
         from atelier_desk.engine.mentions.source import source
 
         found = source(mention.kind)
         if found is None:
-            raise NotFoundError(N_("Nothing of the kind {kind} can be mentioned."), kind=mention.kind)
+            raise NotFoundError(N_("Unknown type of mention: {kind}."), kind=mention.kind)
         return await found.read(MentionScope(self._context, workflow_id, folders), mention.key)

@@ -1,4 +1,4 @@
-"""The audit trail: who was allowed what, when and why, as far back as the settings say."""
+"""The audit trail: who was allowed what, when and why, within the configured number of days."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from atelier_desk.support.i18n import N_
 
 
 class AuditService:
-    """Reads only; ``audit_days`` says how far back, and deletes nothing."""
+    """Read-only; ``audit_days`` limits what is shown, and deletes nothing."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def page(self, wanted: AuditFilter, after: tuple[datetime, str] | None = None, limit: int = 100) -> AuditPage:
-        """Entries that fit, the newest first; ``after`` is the ``next`` of the page before.
+        """Return matching entries, newest first; ``after`` is the ``next`` of the previous page.
 
         Raises:
             LimitError: ``limit`` is below 1 or over ``limits.LIST_MAX``.
@@ -41,7 +41,7 @@ class AuditService:
         return AuditPage(lines=tuple(lines), next=(found[-1].created_at, found[-1].id) if len(found) == limit else None)
 
     async def export(self, wanted: AuditFilter, path: Path, most: int | None = None) -> int:
-        """Write every entry that fits, or the newest ``most``, as CSV; gives their number. The file is there whole or not at all.
+        """Atomically write all matching entries, or the newest ``most``, as CSV; return their number.
 
         Raises:
             UsageError: it cannot be written.
@@ -60,7 +60,7 @@ class AuditService:
         return count
 
     async def newest(self, wanted: AuditFilter, most: int | None = None) -> tuple[AuditLine, ...]:
-        """The newest ``most`` that fit, or all, however many pages these are."""
+        """Return the newest ``most`` matching entries, or all, across pages."""
         return tuple([line async for page in self._pages(wanted, most) for line in page.lines])
 
     async def _pages(self, wanted: AuditFilter, most: int | None) -> AsyncIterator[AuditPage]:

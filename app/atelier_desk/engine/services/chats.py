@@ -1,4 +1,4 @@
-"""Chats of other programs for screens and scripts: what is in a file, and bringing it in as workflows with all versions of their turns."""
+"""Import chats of other programs as workflows, with all versions of their turns; preview of files."""
 
 from __future__ import annotations
 
@@ -27,30 +27,32 @@ from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.ids import stable_id
 
 Progress = Callable[[int, int], None]
-"""Is told the bytes that were read, and of how many."""
+"""Called with the number of bytes read and the total."""
 TURNS_AT_ONCE, CHARACTERS_AT_ONCE = 50, 2_000_000
-"""What one transaction writes of a chat, at most; a single turn may be longer."""
+"""Maximum size of one transaction of a chat; a single turn may be longer."""
 
 
 class ChatService:
-    """Imports chats. A chat keeps its identity: imported again, it gets the turns that are new, and nothing twice."""
+    """Imports chats. A chat keeps its identity: importing it again adds only new turns."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def is_workflow(self, path: Path) -> bool:
-        """Whether a file begins as a workflow that Atelier exported, which ``workflows.import_`` reads."""
+        """Whether a file begins like an exported workflow, which ``workflows.import_`` reads."""
         return await in_storage_thread(is_workflow, path)
 
     async def is_export(self, path: Path) -> bool:
-        """Whether a file looks, from its beginning, like a workflow or like chats that can be imported."""
+        """Whether a file looks, from its beginning, like a workflow or importable chats."""
         return await in_storage_thread(is_export, path)
 
     async def preview(self, path: Path, progress: Progress = lambda done, total: None) -> ChatFilePreview:
-        """What a file holds and how much of it is here already. Reads the whole file, one chat in memory; cancel it to stop.
+        """Return the content of a file and how much of it is already imported. Reads the whole file, one chat in memory;
+        can be cancelled.
 
         Raises:
-            UsageError: it is no file of chats, or damaged. LimitError: it is larger than 2 GB unpacked, or packed too tightly.
+            UsageError: it is not a file of chats, or damaged. LimitError: it is larger than 2 GB unpacked, or
+                compressed too highly.
         """
         found: dict[str, ChatPreview] = {}
         skipped: Counter[str] = Counter()
@@ -82,14 +84,13 @@ class ChatService:
     async def import_(
         self, path: Path, only: Collection[str] | None = None, progress: Progress = lambda done, total: None
     ) -> ImportedChats:
-        """Bring in the chats of a file whose keys are ``only``; None: all but those whose workflow is in the bin, which is taken out of it
-        when its chat is asked for by its key.
+        """Import the chats with the keys ``only``; None: all except those whose workflow is in the bin.
 
-        Each chat is written before the next is read. After a stop, or a kill in the middle of one, the same import goes on: it adds what is
-        missing.
+        A workflow in the bin is restored if its chat is requested by key. Each chat is written before the next is read.
+        After a stop or kill, repeating the import adds what is missing.
 
         Raises:
-            UsageError, LimitError: as ``preview``; what was read before stays.
+            UsageError, LimitError: as ``preview``; chats read before stay.
         """
         created: dict[str, None] = {}
         extended: dict[str, None] = {}
@@ -118,7 +119,7 @@ class ChatService:
         return ImportedChats(tuple(created), tuple(extended), len(unchanged), dict(skipped))
 
     async def _read(self, path: Path, progress: Progress) -> AsyncIterator[tuple[Chat | None, str]]:
-        """The chats of a file one by one; in place of one that is none, why."""
+        """Yield the chats of a file one by one; for an invalid entry, the reason."""
         file = await in_storage_thread(ChatFile, path)
         known = False
         try:
@@ -137,7 +138,10 @@ class ChatService:
             await in_storage_thread(file.close)
 
     async def _there(self, chat: Chat) -> tuple[Workflow | None, set[str]]:
-        """The workflow that a chat was imported as, and its runs, those of deleted branches too: what a person deleted stays deleted."""
+        """Return the workflow of an imported chat and its runs, including deleted branches.
+
+        Deletions by a person are respected.
+        """
         try:
             workflow = await self._context.repos.workflows.get(workflow_id(chat.key))
         except NotFoundError:
@@ -145,7 +149,10 @@ class ChatService:
         return workflow, {run.id for run in await self._context.repos.runs.list(workflow.id)}
 
     async def _store(self, chat: Chat, *, back: bool) -> str:
-        """Write what is new of a chat: ``created``, ``extended``, ``unchanged`` or, while an agent works in its workflow, ``busy``."""
+        """Write the new part of a chat.
+
+        Return ``created``, ``extended``, ``unchanged``, or ``busy`` while an agent works in its workflow.
+        """
         id = workflow_id(chat.key)
         async with self._context.runs.live.beginning(id):
             there, known = await self._there(chat)
@@ -181,7 +188,7 @@ class ChatService:
         if there is None or there.head_run_id is None or there.head_run_id in ours:
             shown = _turn_of(chat, new) or (there.head_run_id if there is not None else None) or new[-1].id
         else:
-            shown = there.head_run_id  # somebody went on with it here
+            shown = there.head_run_id  # somebody continued it here
         await journal.show_branch(id, shown)
         if there is not None:
             await self._context.repos.workflows.update(id, status=there.status)
@@ -191,7 +198,7 @@ class ChatService:
     def _parts(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...]) -> Iterator[Part]:
         now = self._context.clock.now()
         for place, turn in enumerate(new):
-            # Runs are listed by when they began: those that began together keep their order.
+            # Runs are listed by start time: equal times are spread to keep their order.
             began = (turn.began or now) + timedelta(microseconds=place)
             yield Part(RunHandle(turn.id, id), _bodies(chat, turn, tainted), time=began)
 
@@ -211,12 +218,12 @@ def _portions(parts: Iterator[Part]) -> Iterator[list[Part]]:
 
 
 def _bodies(chat: Chat, turn: Turn, tainted: tuple[str, ...]) -> list[EventBody]:
-    """The events of a turn. What it had cost was paid elsewhere: it counts as nothing used."""
+    """Return the events of a turn. Its cost was paid elsewhere, so its usage is zero."""
     program = SOURCES[chat.source]
     model = next((node.model for node in reversed(turn.answers) if node.model), "") or program
     agent = AgentConfig(name=program, provider=program, model=model)
     bodies: list[EventBody] = [
-        # The id of no agent here: who answers such a turn again is the workflow's agent.
+        # No local agent: regenerating such a turn uses the workflow's agent.
         RunStarted(
             agent_id=stable_id(chat.source, "imported agent"),
             agent=agent,
@@ -235,8 +242,7 @@ def _bodies(chat: Chat, turn: Turn, tainted: tuple[str, ...]) -> list[EventBody]
 
 
 def _turn_of(chat: Chat, new: Sequence[Turn]) -> str:
-    """The turn, of those that are new, that was in view where the chat comes from; the newest one when the export does not say; empty when
-    that one is not new."""
+    """Return the new turn that was displayed in the source; the newest if unknown; empty if it is not new."""
     if not chat.current:
         return new[-1].id
     for turn in new:
@@ -250,8 +256,8 @@ def _name(chat: Chat) -> str:
 
 
 def _tainted(chat: Chat) -> tuple[str, ...]:
-    """What the runs count as having read from outside: others wrote it."""
+    """Return the outside source of the runs: others wrote the chat."""
     name = _name(chat)
-    # A name like that of a file would count as read from it, which a trusted folder may hold.
+    # A name that looks like a file path could count as being in a trusted folder.
     name = f"“{name}”" if taint.is_path(name) else name
     return taint.merged((shorten(_("{name} (imported)", name=name), limits.TAINT),))

@@ -1,4 +1,4 @@
-"""The commands of agents: those that run in the background, and ending one of these or the one that a call waits for."""
+"""Commands of agents: background commands, and ending one of these or one that a call waits for."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.processes.commands import KeptOutput
 
 _LINES, _CHARACTERS = 12, 2_000
-"""Newest output that is shown."""
+"""Limits of the output shown."""
 
 
 class CommandService:
-    """Commands in the background. Their begin and end are announced as ``command`` with the workflow's id."""
+    """Background commands. Their start and end are announced as ``command`` with the workflow's id."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def list(self, workflow_id: str = "") -> list[RunningCommand]:
-        """Those of a workflow, or of all, that run, the oldest first."""
+        """Return the running ones of a workflow, or all, oldest first."""
         return [_shown(each) for each in self._running(workflow_id)]
 
     async def stop(self, workflow_id: str, command_id: str) -> RunningCommand:
-        """End a command and all that it started; returns when it is gone.
+        """End a command and everything it started; returns when it is gone.
 
         Raises:
-            NotFoundError: it does not run any more.
+            NotFoundError: it is not running.
         """
         for each in self._running(workflow_id):
             if each.id == command_id:
@@ -41,7 +41,7 @@ class CommandService:
         raise NotFoundError(N_("This command does not run any more."))
 
     async def output(self, command_id: str, offset: int = 0) -> OutputPart:
-        """What a command in the background printed, from a byte on; also of one that is over, while the program keeps it.
+        """Return output of a background command from a byte offset on, even after its end while it is stored.
 
         Raises:
             NotFoundError: there is none with this id.
@@ -54,11 +54,11 @@ class CommandService:
         raise NotFoundError(N_("There is no command {id}. Commands stop when Atelier exits."), id=command_id)
 
     async def input(self, workflow_id: str, command_id: str, text: str) -> None:
-        """Write to a command's input, as a person would type it: with its line end.
+        """Write to a command's input as typed by a person, including the line end.
 
         Raises:
             LimitError: the text is longer than ``limits.COMMAND_INPUT``.
-            NotFoundError: it does not run any more, or takes no input.
+            NotFoundError: it is not running, or takes no input.
         """
         if len(text) > limits.COMMAND_INPUT:
             raise LimitError(N_("The text has {length} characters; {most} are allowed."), length=len(text), most=limits.COMMAND_INPUT)
@@ -72,10 +72,10 @@ class CommandService:
         raise NotFoundError(N_("This command does not run any more."))
 
     async def stop_call(self, workflow_id: str, run_id: str, call_id: str) -> None:
-        """End the command that a call of a run waits for; the run goes on, and its agent is told who did it.
+        """End the command that a call waits for; the run continues, and its agent is told who ended it.
 
         Raises:
-            NotFoundError: the call waits for no command any more.
+            NotFoundError: the call does not wait for a command.
         """
         commands = self._context.tool_services.commands
         for each in commands.of(workflow_id) if commands is not None else ():
@@ -85,7 +85,7 @@ class CommandService:
         raise NotFoundError(N_("This command does not run any more."))
 
     def _running(self, workflow_id: str) -> builtins.list[KeptOutput]:
-        if "tool_services" not in vars(self._context):  # made when they are first used: without them no command can run
+        if "tool_services" not in vars(self._context):  # created on first use: without them no command can run
             return []
         commands = self._context.tool_services.commands
         return [each for each in commands.of(workflow_id) if each.background and each.process.running] if commands is not None else []

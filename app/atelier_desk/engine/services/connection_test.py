@@ -1,4 +1,4 @@
-"""Trying a model for real: one short request through the very way that work takes later."""
+"""Connection test of a model: one short request through the same path as real work."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 PROMPT = "Say hello in one short sentence."
 MAX_TOKENS = 48
-"""Thinking models need some room before they answer."""
+"""Maximum reply tokens; reasoning models need some room before they answer."""
 SILENCE_S = 60.0
-"""Seconds without a word that are borne: the connection itself would wait for as long as the work's longest reply may take."""
+"""Inactivity limit in seconds, shorter than the connection's own."""
 SILENT = N_("The model said nothing for {seconds} seconds. Try again, or choose another one.")
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a model answered, and how long it took."""
+    """A model's answer, and its duration."""
 
     text: str
     ms: int
@@ -48,7 +48,7 @@ async def try_model(server: Provider, model: str, clock: Clock) -> Trial:
     async with aclosing(watched(server.stream(request), clock, SILENCE_S, SILENT)) as deltas:
         async for delta in deltas:
             if length.over(delta):
-                break  # it answers, and does not keep to ``MAX_TOKENS``
+                break  # it answers, ignoring ``MAX_TOKENS``
             if isinstance(delta, TextDelta):
                 parts.append(delta.content)
             elif isinstance(delta, ReasoningDelta):

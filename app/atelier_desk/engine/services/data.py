@@ -1,4 +1,4 @@
-"""Everything in the data folder at once: backups that were opened and counted, and the export to plain text."""
+"""The whole data folder: verified backups, and plain-text exports."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 LOOK_S = 2.0
-"""Seconds between two looks whether the data folder is where it was."""
+"""Seconds between checks that the data folder is in place."""
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Where things are: all data, the logs, the user's own tools."""
+    """Locations: data, logs, the user's own tools."""
 
     root: Path
     logs: Path
@@ -42,7 +42,7 @@ class DataService:
         self._watch: asyncio.Task[None] | None = None
 
     async def follow_folder(self) -> None:
-        """Watch the data folder from now on, see ``watch_folder``; until the engine closes."""
+        """Watch the data folder until the engine closes, see ``watch_folder``."""
         if self._watch is None:
             self._watch = background.start(self.watch_folder(), "watch of the data folder", self._context.bus.failed)
 
@@ -55,7 +55,10 @@ class DataService:
         return Folders(Path(datadir.root), Path(datadir.logs), Path(datadir.tools))
 
     async def remove_damaged(self) -> list[Damage]:
-        """Give up the damaged rows of agents, providers, servers, rules and settings, so that they can be written anew; gives which."""
+        """Delete the damaged rows of agents, providers, servers, rules and settings, so that they can be entered again.
+
+        Return them.
+        """
         from atelier_desk.storage.repositories.configuration import remove_damaged
 
         removed = await remove_damaged(self._context.repos.store)
@@ -65,8 +68,10 @@ class DataService:
         return removed
 
     async def watch_folder(self) -> None:
-        """Look every other second whether the data folder is where it was, until it is cancelled. What changes is announced as ``data``
-        with ``moved`` or nothing; the first time the person is told what to do."""
+        """Check every other second whether the data folder is in place, until cancelled.
+
+        Changes are announced as ``data`` with ``moved`` or empty; the first time, the person is told what to do.
+        """
         moved = ""
         while True:
             await self._context.clock.sleep(LOOK_S)
@@ -82,34 +87,34 @@ class DataService:
                 self._context.bus.changed("data", moved)
 
     async def attachments(self) -> tuple[int, int]:
-        """Files that workflows keep, attachments and what tools made, and their bytes together."""
+        """Return the number of files stored by workflows (attachments and tool files), and their total bytes."""
         return await self._context.repos.artefacts.size()
 
     async def backup_create(self, target: Path) -> BackupInfo:
         """Write a backup to ``target``, open it and compare it with the database.
 
         Raises:
-            StorageError: it cannot be written, or is not whole.
+            StorageError: it cannot be written, or is incomplete.
         """
         from atelier_desk.storage.copies import backup
 
         return await backup.create(self._context.repos.store, self._context.datadir, target)
 
     async def backup_verify(self, path: Path) -> BackupInfo:
-        """Compare a backup with its checksums, open it in a process of its own and count what is in it."""
+        """Verify a backup's checksums, open it in a separate process and count its content."""
         return await verify_backup(path, Path(self._context.datadir.root))
 
     async def backup_is_own(self, path: Path) -> bool:
-        """Whether this data folder made a backup, as far as its list of contents says; looked into whole it is when it is restored."""
+        """Whether this data folder made a backup, judging by its manifest only; restoring checks everything."""
         from atelier_desk.storage.copies import archive, origin
 
         root = Path(self._context.datadir.root)
         return await in_storage_thread(origin.made_here, path, root, archive.MANIFEST, archive.MANIFEST_BYTES)
 
     async def export_jsonl(self, target: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
-        """Every table as JSON lines in a new folder, one file a table, with reports, own tools and attachments: other programs can read it.
+        """Export every table as JSON Lines to a new folder, with reports, own tools and attachments.
 
-        ``progress`` is told the number of rows written.
+        ``progress`` is called with the number of rows written.
 
         Raises:
             ConflictError: the folder is not empty.
@@ -119,18 +124,19 @@ class DataService:
         return await transfer.export_jsonl(self._context.repos.store, target, datadir=self._context.datadir, progress=progress)
 
     async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
-        """Read such an export into an empty data folder; every list is announced as changed afterwards. What it grants stays off until a
-        person confirms it: see ``engine.imported_data``.
+        """Import such an export into an empty data folder; afterwards every list is announced as changed.
+
+        What it grants stays disabled until a person confirms it: see ``engine.imported_data``.
 
         Raises:
-            ConflictError: there are workflows or memories here already.
-            StorageError: the export is not whole, or of a newer version.
+            ConflictError: there are already workflows or memories.
+            StorageError: the export is incomplete, or of a newer version.
         """
         from atelier_desk.engine.imported_data import end_all, hold
         from atelier_desk.storage.copies import origin, transfer
 
         result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
-        # A folder of plain text says nothing of who wrote it.
+        # A plain-text folder does not reveal its author.
         await hold(self._context.repos)
         await end_all(self._context.repos, self._context.runs)
         await in_storage_thread(origin.unmark, self._context.datadir.root)
@@ -141,21 +147,23 @@ class DataService:
 
 
 async def verify_backup(path: Path, root: Path | None = None) -> BackupInfo:
-    """Compare a backup with its checksums, open it and count what is in it; needs no open data folder. ``root``: the one that may have
-    made it."""
+    """Verify a backup's checksums, open it and count its content, without an open data folder.
+
+    ``root``: the folder that may have made it.
+    """
     from atelier_desk.storage.copies import archive
 
     return await archive.verify(path, root)
 
 
 async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False) -> BackupInfo:
-    """Put a backup in the place of the data folder's database; the old one is kept beside it. The folder must be closed.
+    """Replace the data folder's database with a backup; the old one is kept beside it. The folder must be closed.
 
     Args:
-        from_elsewhere: also one that this folder did not make; what it grants is off at first.
+        from_elsewhere: accept a backup this folder did not make; what it grants is disabled at first.
 
     Raises:
-        StorageError: ``from_elsewhere`` for such a backup; it is not whole, or another process holds the folder.
+        StorageError: ``from_elsewhere`` for such a backup; it is incomplete, or another process holds the folder.
     """
     from atelier_desk.storage.copies.restore import restore
     from atelier_desk.storage.folder.datadir import DataDir
@@ -164,12 +172,13 @@ async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False
 
 
 async def compact_database(root: Path, progress: Callable[[int], None] | None = None) -> Compacted:
-    """Write the database of a data folder anew, so that what was deleted for good leaves the disk. The folder must be closed.
+    """Rewrite the database of a closed data folder, so that permanently deleted data leaves the disk.
 
-    ``progress`` is told the number of rows written.
+    ``progress`` is called with the number of rows written.
 
     Raises:
-        StorageError: another process holds the folder, or the disk has no room for a second database; nothing was changed.
+        StorageError: another process holds the folder, or the disk has no room for a second database; nothing was
+            changed.
     """
     from atelier_desk.storage.copies.compact import compact
     from atelier_desk.storage.folder.datadir import DataDir

@@ -1,4 +1,4 @@
-"""What agents changed in the folders of a workflow: the list, what each change is, and taking it back."""
+"""File changes of agents in a workflow's folders: listing, showing, undoing."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ CLEANED_EVERY_S = 12 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class UndoneChange:
-    """What came of undoing one change; ``problem`` says why it was left, None when it was undone."""
+    """Result of undoing one change; ``problem`` says why it was not, None if it was."""
 
     change: Change
     problem: AtelierError | None = None
 
 
 class FileService:
-    """Changes of files. They are announced as ``file`` with the workflow's id."""
+    """File changes. They are announced as ``file`` with the workflow's id."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self.cleaning = CheckpointCleaning(context)
         self._gone: set[str] = set()
-        """Granted folders that were not there when they were looked at last."""
+        """Granted folders that were missing at the last check."""
 
     @property
     def _files(self) -> WorkspaceFiles:
         return self._context.workspace_files
 
     async def list(self, workflow_id: str) -> list[Change]:
-        """The changes of a workflow's files, the newest first; those that only took others back are left out."""
+        """Return the file changes of a workflow, newest first, without those that only undid others."""
         changes, unread = await in_storage_thread(self._listed, workflow_id)
         if not self.cleaning.knows([each.path.relative_to(self._files.kept.folder).as_posix() for each in unread]):
             self.cleaning.forget()
         return [change for change in reversed(changes) if not change.undoes]
 
     async def diff(self, workflow_id: str, change_id: str) -> FileChange:
-        """A change as a part of a result has it. A file that is no text, and a folder, have no diff.
+        """Return a change as a result part. Non-text files and folders have no diff.
 
         Raises:
             NotFoundError: there is no such change.
@@ -73,10 +73,10 @@ class FileService:
         return await in_storage_thread(self._diff, workflow_id, change_id)
 
     async def undo(self, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> builtins.list[UndoneChange]:
-        """Take changes back, the newest first. A file that somebody else changed since is left as it is, and said in the result.
+        """Undo changes, newest first. Files that somebody else changed since are left, and reported.
 
         Args:
-            force: overwrite such files, too; what they held is kept as a change of its own.
+            force: overwrite such files too; their content is recorded as a change.
 
         Raises:
             NotFoundError: there is no such change.
@@ -86,70 +86,75 @@ class FileService:
         return done
 
     async def held(self, workflow_id: str) -> builtins.list[HeldFile]:
-        """The files that wait for a person in a workflow, the oldest first: protected names that programs made."""
+        """Return held files of a workflow, oldest first: protected names created by programs."""
         return await in_storage_thread(self._files.held.of, workflow_id)
 
     async def held_diff(self, workflow_id: str, id: str) -> FileChange:
-        """What keeping a held file would change; without a diff for a link, a folder and a large file.
+        """Return what keeping a held file would change; without a diff for a link, folder or large file.
 
         Raises:
-            NotFoundError: there is none such.
+            NotFoundError: there is no such held file.
         """
         return await in_storage_thread(self._held_diff, workflow_id, id)
 
     async def keep(self, workflow_id: str, id: str) -> Change | None:
-        """Put a held file in its place; the change, which can be undone, None for one that cannot: a link, a folder, a large file.
+        """Put a held file in its place; return the undoable change, None for a link, folder or large file.
 
         Raises:
-            NotFoundError: there is none such.
-            ConflictError: something else stands there by now.
+            NotFoundError: there is no such held file.
+            ConflictError: its place is taken.
         """
         done = await in_storage_thread(held_file_answers.keep, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
     async def discard(self, workflow_id: str, id: str) -> HeldFile:
-        """Delete a held file for good. Raises ``NotFoundError``: there is none such."""
+        """Permanently delete a held file. Raises ``NotFoundError``: there is no such held file."""
         done = await in_storage_thread(held_file_answers.discard, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
     async def marked(self, folders: Sequence[str] | None = None) -> builtins.list[TaintMark]:
-        """The files in these folders (None: in all) that were written after reading from outside: an agent that reads one has read from
-        there, until a person marks it as read or changes it. A folder among them is marked with all it holds."""
+        """Return files in these folders (None: all) written after reading outside content.
+
+        An agent that reads one counts as having read that content, until a person reviews or changes it. A marked
+        folder includes everything in it.
+        """
         return await in_tool_thread(self._files.marks.list, folders)
 
     async def mark_read(self, paths: Sequence[str]) -> builtins.list[str]:
-        """A person has read these files as they are now, or all that are marked in these folders. Gives the paths that are no longer
-        marked."""
+        """Mark these files, or all marked ones in these folders, as reviewed by a person.
+
+        Returns the paths that are no longer marked.
+        """
         gone = await in_tool_thread(self._files.marks.clear, paths)
         if gone:
             self._context.bus.changed("file", "")
         return gone
 
     async def within_marked(self, paths: Sequence[str]) -> builtins.list[str]:
-        """Those of the paths that count as written after reading from outside."""
+        """Return those of the paths that count as written after reading outside content."""
         marks = self._files.marks
         return await in_tool_thread(lambda: [path for path in paths if marks.of(path)])
 
     async def kept(self) -> KeptRecord:
-        """How much is kept so that changes can be undone."""
+        """Return the size of the undo data."""
         return await in_storage_thread(kept, self._files)
 
     async def keep_clean(self) -> None:
-        """Clean at once and then twice a day, until it is cancelled."""
+        """Clean now and then twice a day, until cancelled."""
         await self.cleaning.keep_clean(CLEANED_EVERY_S)
 
     async def unreadable(self, workflow_id: str) -> int:
-        """How many records of a workflow's changes cannot be read: the list goes without them."""
+        """Return the number of unreadable change records of a workflow, which the list omits."""
         return len((await in_storage_thread(self._files.kept.read, workflow_id))[1])
 
     async def lost(self, workflow_id: str = "") -> int:
-        """How many changes of a workflow, or of all, cannot be undone because the records of their checkpoints are gone."""
+        """Return the number of changes of a workflow, or all, that cannot be undone because their records are gone."""
         return sum((await self.cleaning.lost(workflow_id)).values())
 
     async def trust(self, folder: str, trusted: bool) -> None:
-        """Keep what a person decided of a folder: whether what its files tell agents (``AGENTS.md``) goes into their prompts.
+        """Store whether a person trusts a folder: whether its instructions (``AGENTS.md``) go into prompts.
 
         Raises:
             UsageError: the path is relative.
@@ -163,16 +168,16 @@ class FileService:
             self._context.bus.changed("file", "")
 
     async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]:
-        """By folder, what was decided of it or of the nearest folder above; None when nobody was asked."""
+        """Return, by folder, the decision about it or its nearest parent; None if nobody was asked."""
         if not folders:
             return {}
         settings = await self._context.settings.get()
         return await in_tool_thread(lambda: {folder: settings.trusts(Path(folder).resolve()) for folder in folders})
 
     async def missing(self, folders: Sequence[str]) -> tuple[str, ...]:
-        """Those of the folders that are not there at this moment: moved away, deleted, or on a disk that is not connected.
+        """Return the missing folders: moved, deleted, or on a disconnected disk.
 
-        What is otherwise than it was the last time is announced as a ``file`` without an id. Every turn looks when it begins.
+        Differences from the last check are announced as ``file`` without an id. Every turn checks when it begins.
         """
         if not folders:
             return ()
@@ -186,9 +191,9 @@ class FileService:
     async def instructions(
         self, folders: Sequence[str], rules: Sequence[PermissionRule] = ()
     ) -> tuple[tuple[str, ...], tuple[FolderInstructions, ...]]:
-        """The trusted ones of the folders, and what they tell agents at this moment; a folder that cannot be read tells nothing.
+        """Return the trusted folders and their present instructions; unreadable folders have none.
 
-        ``rules``: those of the run; what they deny to read is told to nobody.
+        ``rules``: those of the run; files that they deny are omitted.
         """
         from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.checkpoints.protected_files import settle_all
@@ -197,7 +202,7 @@ class FileService:
         from atelier_desk.workspace.run_denials import Denials
 
         await self.missing(folders)
-        # What a program that still runs has put there waits for a person first.
+        # Files just placed by a running program must wait for a person first.
         for workflow_id in await in_tool_thread(settle_all, self._files):
             self._context.bus.changed("file", workflow_id)
         decided = await self.trusted(folders)
@@ -212,12 +217,15 @@ class FileService:
         return trusted, tuple(found)
 
     async def unread(self, folders: Sequence[str]) -> builtins.list[str]:
-        """Those of the folders that have something to tell agents, and of which nobody was asked whether they are trusted."""
+        """Return the folders with instructions whose trust nobody was asked about."""
         decided = await self.trusted(folders)
         return [folder for folder in folders if decided[folder] is None and await self.told((folder,))]
 
     async def told(self, folders: Sequence[str]) -> builtins.list[str]:
-        """The files of folders that tell agents something, skills among them, as paths below them; with several folders, absolute."""
+        """Return the instruction files of folders, including skills, as relative paths.
+
+        Absolute for several folders.
+        """
         found: builtins.list[str] = []
         for folder in folders:
             try:
@@ -228,11 +236,11 @@ class FileService:
         return found
 
     async def of_run(self, workflow_id: str, run_id: str) -> builtins.list[Change]:
-        """The changes of a run that are not undone, the newest first."""
+        """Return the changes of a run that are not undone, newest first."""
         return [change for change in await self.list(workflow_id) if change.run_id == run_id and change.undoable]
 
     async def by_turn(self, workflow_id: str) -> dict[str, builtins.list[Change]]:
-        """The changes by the run a person started: those of its sub-agents are its own, too. The newest first, with those undone."""
+        """Return the changes by root run, including its sub-agents' and undone ones, newest first."""
         changes = await self.list(workflow_id)
         if not changes:
             return {}
@@ -247,7 +255,7 @@ class FileService:
         return found
 
     async def since(self, workflow_id: str, message_id: str) -> builtins.list[Change]:
-        """The changes since a message that are not undone, the newest first.
+        """Return the changes since a message that are not undone, newest first.
 
         Raises:
             NotFoundError: there is no such message.
@@ -304,7 +312,7 @@ def _telling(root: ConfinedRoot) -> builtins.list[str]:
 
 
 _SHOWN = 2 * 1024 * 1024
-"""Bytes of a deleted file whose text is shown."""
+"""Maximum bytes of a deleted file whose text is shown."""
 
 
 def _part(change: Change, shown: str, before: bytes | None, after: bytes | None) -> FileChange:

@@ -1,4 +1,4 @@
-"""What came with data from elsewhere and waits for a person: addresses, folders of workflows, and texts."""
+"""Imported data that waits for confirmation: addresses, folders of workflows, and texts."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from atelier_desk.support.i18n import N_, _
 
 
 class ImportedDataService:
-    """Rules, own tools, MCP servers and trusted folders are confirmed where they are listed; everything else is here. Changes are announced
-    as ``settings`` with ``held``."""
+    """Rules, own tools, MCP servers and trusted folders are confirmed in their own lists; everything else here.
+
+    Changes are announced as ``settings`` with ``held``.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def list(self) -> builtins.list[HeldGrant]:
-        """What waits, in the order of ``HeldKind``."""
+        """Return what waits, in the order of ``HeldKind``."""
         kinds = list(HeldKind)
         return sorted((await self._context.settings.get()).held, key=lambda each: (kinds.index(each.kind), each.name.casefold()))
 
     async def confirm(self, *ids: str) -> builtins.list[HeldGrant]:
-        """Use these from now on. Folders are granted to their workflows again, before those that they were granted since.
+        """Activate these items. Folders are granted to their workflows again, before those granted since.
 
         Raises:
-            NotFoundError: nothing of this id waits; the error names what does.
-            AtelierError: the embedder cannot be made; it waits on.
+            NotFoundError: nothing with this id waits; the error lists what does.
+            AtelierError: the embedder cannot be created; it keeps waiting.
         """
         waiting = {each.id: each for each in await self.list()}
         for id in ids:
             if id not in waiting:
                 raise NotFoundError(
-                    N_("Nothing called {id} waits to be confirmed. Waiting: {ids}."), id=id, ids=", ".join(waiting) or _("nothing")
+                    N_("{id} is not waiting for confirmation. Waiting: {ids}."), id=id, ids=", ".join(waiting) or _("nothing")
                 )
         confirmed = [each for id, each in waiting.items() if id in ids]
         for grant in confirmed:

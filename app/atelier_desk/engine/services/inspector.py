@@ -1,4 +1,4 @@
-"""The context inspector: exactly what a model was sent, made again from the journal, its size by part, and what was left out."""
+"""The context inspector: what a model was sent, rebuilt from the journal, with sizes by part and omissions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class _Now:
-    """The conversation as its next request would have it, for what can still be pinned or undone; None: it cannot be changed."""
+    """The conversation as the next request would contain it, for pins and undo; None: it cannot be changed."""
 
     def __init__(self, state: RunState | None) -> None:
         self.state = state
@@ -47,14 +47,14 @@ class _Now:
 
 
 class InspectorService:
-    """Makes model requests again. Reads the journal alone: no model and no tool is asked, nothing is changed."""
+    """Rebuilds model requests. Reads only the journal: no model or tool is called, nothing is changed."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._conversations = Conversations(context.repos)
 
     async def requests(self, run_id: str) -> list[RequestSummary]:
-        """The requests of a run that were answered, oldest first.
+        """Return the answered requests of a run, oldest first.
 
         Raises:
             NotFoundError: no such run.
@@ -63,10 +63,10 @@ class InspectorService:
         return _summaries(await run_events(self._context.repos, run_id))
 
     async def request(self, run_id: str, seq: int) -> SentRequest:
-        """The request whose reply is event ``seq`` of the run.
+        """Return the request whose reply is event ``seq`` of the run.
 
         Raises:
-            NotFoundError: no such run, or its event ``seq`` is no reply of a model.
+            NotFoundError: no such run, or its event ``seq`` is not a model's reply.
         """
         row = await self._context.repos.runs.get(run_id)
         events = await run_events(self._context.repos, run_id)
@@ -116,7 +116,10 @@ class InspectorService:
         return state
 
     async def _frame(self, replied: ModelReplied) -> PromptFrame | None:
-        """The system message and the tools that were kept; None when an older version kept none, or a file that was imported lacks them."""
+        """Return the stored system message and tools.
+
+        None if an older version stored none, or an imported file lacks them.
+        """
         if not replied.frame:
             return None
         try:
@@ -125,7 +128,10 @@ class InspectorService:
             return None
 
     async def _now(self, row: Run, events: list[RunEvent]) -> _Now:
-        """The conversation's newest state; a sub-agent's conversation is its run, one on a branch out of view cannot be changed."""
+        """Return the conversation's newest state.
+
+        A sub-agent's is its run's, and branches out of view cannot be changed.
+        """
         if row.parent_run_id is not None:
             return _Now(fold(events))
         repos = self._context.repos
@@ -138,7 +144,7 @@ class InspectorService:
         return _Now(await self._asked(head, await run_events(repos, head.id)))
 
     async def _left_out(self, state: RunState, now: _Now, window: int) -> tuple[Omitted, ...]:
-        """Every saving that held for a request, oldest first."""
+        """Return every compaction in effect for a request, oldest first."""
         found: dict[str, list[ContextEntry]] = {}
         _savings(state.conversation, found)
         inside: dict[str, list[ContextEntry]] = {}
@@ -205,14 +211,14 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 
 
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
-    """The system message and the tools the agent would be given now."""
+    """Return the system message and the tools the agent would be given now."""
     mine, search = toolset(registry, state), tool_search.current(state)
     tools = model_call.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
     return prompt.system_prompt(state, mine.text(search)), tools
 
 
 def _folder_part(system: str, state: RunState) -> str:
-    """What folders say of a system message: from the note that begins it to the end of the last frame."""
+    """Return the folder instructions in a system message: from their introduction to the end of the last frame."""
     if not state.instructions or prompt.FOLDER_NOTE not in system:
         return ""
     begin = system.index(prompt.FOLDER_NOTE)
@@ -220,7 +226,7 @@ def _folder_part(system: str, state: RunState) -> str:
 
 
 def _skills_part(system: str, state: RunState) -> str:
-    """The catalogue of skills in a system message."""
+    """Return the skill catalogue in a system message."""
     if not state.skills or prompt.SKILLS_NOTE not in system:
         return ""
     end = "</available_skills>"
@@ -237,7 +243,7 @@ def _wire(request: ChatRequest, dialect: str) -> tuple[ChatMessage, ...] | None:
 
 
 def _savings(entries: Iterable[ContextEntry], found: dict[str, list[ContextEntry]]) -> None:
-    """By compaction, the entries it took away or cut; those inside a summary were taken away by it, whatever was done to them before."""
+    """Group entries by the compaction that removed or cut them; those inside a summary belong to it."""
     for entry in entries:
         if entry.kind is EntryKind.SUMMARY and entry.replaced:
             _savings((each for each in entry.replaced if each.kind is EntryKind.SUMMARY), found)
@@ -263,7 +269,7 @@ def _left_entry(entry: ContextEntry, *, by_summary: bool) -> OmittedEntry:
 
 
 def _memory_calls(registry: ToolRegistry, state: RunState) -> set[str]:
-    """The calls whose results are memories."""
+    """Return the calls whose results are memories."""
     found = set()
     for call in (call for entry in state.conversation for call in entry.calls):
         meant = registry.meant(call.name, call.arguments)
@@ -283,9 +289,10 @@ def _sizes(
     memory_calls: set[str],
     framed: tuple[str, str],
 ) -> tuple[tuple[SentItem, ...], tuple[PartSize, ...]]:
-    """Each message with its share, and the sums by part. The server's count, where there is one, is shared out as our estimates are.
+    """Return each message with its share of tokens, and totals by part. The server's count is distributed like our
+    estimates.
 
-    ``framed`` is what the system message says of folders and of skills.
+    ``framed``: folder instructions and skills in the system message.
     """
     said_last = max((index for index, entry in enumerate(entries) if entry is not None and entry.kind is EntryKind.USER), default=-1)
     texts = [message_tokens(message.content, message.tool_calls, message.provider_data) for message in messages]
@@ -299,7 +306,7 @@ def _sizes(
     estimates = dict.fromkeys(PARTS, 0)
     estimates["tools"] = model_call.tools_tokens(tools)
     estimates["images"] = sum(images)
-    # What folders say stands in the system message, which is the first one.
+    # Folder instructions are in the system message, which is the first.
     estimates["folder"], estimates["skills"] = map(estimate, framed)
     estimates["system"] -= estimates["folder"] + estimates["skills"]
     for part, size in zip(parts, texts, strict=True):
@@ -317,7 +324,7 @@ def _sizes(
 
 
 def _shared_out(estimates: dict[PartKind, int], total: int) -> dict[PartKind, int]:
-    """Whole numbers in the proportion of the estimates that add up to ``total``: what rounding leaves goes to the largest remainders."""
+    """Distribute ``total`` as whole numbers in proportion to the estimates, by largest remainders."""
     whole = sum(estimates.values())
     if not whole:
         return dict.fromkeys(estimates, 0)

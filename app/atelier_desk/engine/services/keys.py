@@ -1,4 +1,4 @@
-"""Where the keys of providers, MCP servers and services are kept, and how those of the providers stand."""
+"""Where keys of providers, MCP servers and services are stored, and the state of the providers' keys."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.support.i18n import N_
 
 @dataclass(frozen=True, slots=True)
 class KeyStore:
-    """Where keys go, and the path of the file that holds them, or would."""
+    """Where keys are stored, and the path of the key file."""
 
     place: KeyPlace
     file: str
@@ -26,19 +26,20 @@ class KeyStore:
 
 
 class KeyService:
-    """One store for every secret. A change of the place is announced as ``settings`` with ``keys``."""
+    """The store of all secrets. A change of place is announced as ``settings`` with ``keys``."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def store(self) -> KeyStore:
-        """Where keys are kept now."""
+        """Return where keys are stored."""
         place = await asyncio.to_thread(lambda: self._context.vault.place)
         return KeyStore(place, str(self._context.datadir.keys))
 
     async def use_file(self, on: bool) -> KeyStore:
-        """Keep keys in a file of the data folder, with those that are known already; or delete that file again, after which they are in
-        the keyring if there is one by now, else lost when the program ends.
+        """Store keys, including known ones, in a file of the data folder; or delete that file.
+
+        On deletion keys move to the keyring if there is one, otherwise they are lost when the program ends.
 
         Raises:
             UsageError: there is a keyring (code ``keyring``).
@@ -58,7 +59,7 @@ class KeyService:
         return await self.store()
 
     async def states(self) -> dict[str, KeyState]:
-        """How the key of each provider stands, by its name."""
+        """Return the key state of each provider, by name."""
         found = {}
         for config in await self._context.providers.list():
             preset = preset_of(config)

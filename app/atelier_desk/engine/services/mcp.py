@@ -1,7 +1,7 @@
-"""MCP servers: their configuration and secrets, their connections, and their tools among the others.
+"""MCP servers: configuration, secrets, connections, and their tools.
 
-Agents get a server's tools as their owner approved them. Those of its first list are approved with it; what a server adds later is given
-to nobody before it is approved, and a tool whose definition changed keeps the approved one and asks at every call.
+Agents get a server's tools as its owner approved them. Those of its first list are approved with it; tools added later
+are unavailable until approved, and a tool whose definition changed keeps the approved one and always asks.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ log = logging.getLogger(__name__)
 
 
 def _bare(config: McpServer) -> McpServer:
-    """A server without what does not change what it is."""
+    """Return a server without fields that do not affect its identity."""
     return config.model_copy(update={"keyring": "", "enabled": True, "tools_off": (), "roots": ()})
 
 
 def _healthy(entry: McpEntry) -> McpHealth:
-    """The result of a test that went well."""
+    """Return the result of a successful test."""
     known = entry.known
     return McpHealth(
         ok=True,
@@ -82,11 +82,11 @@ def _healthy(entry: McpEntry) -> McpHealth:
 
 
 class McpService:
-    """The servers. Changes of one, also of its state, are announced as ``mcp`` with its name.
+    """MCP servers. Changes of one, including its state, are announced as ``mcp`` with its name.
 
     Attributes:
-        content: their resources and prompts.
-        problems: what is wrong with those that an agent was given.
+        content: resources and prompts.
+        problems: problems of an agent's servers.
     """
 
     def __init__(self, context: ServiceContext) -> None:
@@ -94,61 +94,57 @@ class McpService:
         self._entries: dict[str, McpEntry] | None = None
         self._connections: dict[str, Connection] = {}
         self._checked: dict[str, object] = {}
-        """By server the client whose list of tools was compared with what was approved."""
+        """By server: the client whose tool list was compared with the approved one."""
         self._registered: dict[str, list[str]] = {}
         self._changing = asyncio.Lock()
         self._listing: dict[str, asyncio.Lock] = {}
         self.content = McpContent(self._all, self._entry, self._refresh, self._connection)
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._waited: dict[str, tuple[float, float]] = {}
-        """By server when its tools were last looked at because it said so, and for how long that was put off."""
+        """By server: the time of its last requested tool check, and the delay used."""
         self._watch = McpWatch(self._connections, context.clock)
         self._folder: Path | None = None
         self._sign = McpSignIn(self, context.vault)
         self.problems = McpProblems(self._all, self._refresh, self._failure)
         self._secrets = McpSecrets(context.vault)
         self._tested: dict[str, tuple[McpServer, McpKnown]] = {}
-        """By name what was tested last and is not stored, and what it said of itself."""
-
-    # -- what there is -----------------------------------------------------------------------------------------------------------------
+        """By name: the last tested unsaved server, and its self-description."""
 
     async def list(self) -> builtins.list[McpStatus]:
-        """All servers by name, as they stand."""
+        """Return all servers by name with their state."""
         entries = await self._all()
         return [await self._status(entries[name]) for name in sorted(entries, key=str.casefold)]
 
     async def get(self, name: str) -> McpStatus:
-        """One server. Raises ``NotFoundError``, which names those there are."""
+        """Return one server. Raises ``NotFoundError``, which lists the servers."""
         return await self._status(await self._entry(name))
 
     async def tools(self, name: str) -> builtins.list[McpToolStatus]:
-        """The tools of a server, as it listed them last. Nothing is started."""
+        """Return the tools of a server, as last listed. Nothing is started."""
         entry = await self._entry(name)
         standing = [rule for rule in await self._context.permissions.rules() if not rule.held]
         said = {rule.text: rule.action.value for rule in standing if rule.scope is RuleScope.ALWAYS}
         return [replace(row, rule=said.get(row.name, "")) for row in tool_statuses(entry)]
 
     async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:
-        """The newest calls that agents made of a server's tools, newest first."""
+        """Return the newest calls of a server's tools, newest first."""
         await self._entry(name)
         return await self._context.repos.executions.of_server(name, limit)
 
     async def has_client_secret(self, name: str) -> bool:
-        """Whether the keyring has the secret of the client that was registered by hand."""
+        """Whether the keyring has the secret of a manually registered client."""
         return await self._secrets.has_client_secret((await self._entry(name)).config)
 
-    # -- changing it -------------------------------------------------------------------------------------------------------------------
-
     async def save(self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False) -> McpStatus:
-        """Store a server; its connection is closed, and the next use opens one as it is now.
+        """Store a server; its connection is closed, and the next use opens a new one.
 
         Args:
-            secrets: values for the keyring, by ``env:NAME`` or ``header:NAME``, where the configuration has an empty text, or
+            secrets: values for the keyring, by ``env:NAME`` or ``header:NAME`` for empty configuration values, or
                 ``client:secret``.
             new: the name must be free.
 
         Raises:
-            ConflictError: the name is taken. UsageError: what can never work.
+            ConflictError: the name is taken. UsageError: it cannot work.
         """
         checked(config)
         async with self._changing:
@@ -157,7 +153,7 @@ class McpService:
             if new and before is not None:
                 raise ConflictError(N_("An MCP server named {name} already exists."), name=config.name)
             if before is None and len(entries) >= MOST_SERVERS:
-                raise LimitError(N_("There can be {most} MCP servers at most."), most=MOST_SERVERS)
+                raise LimitError(N_("At most {most} MCP servers can be added."), most=MOST_SERVERS)
             known = before.known if before is not None and same_place(before.config, config) else McpKnown()
             tested = self._tested.pop(config.name, None)
             if known.approved is None and tested is not None and tested[0] == _bare(config):
@@ -176,7 +172,7 @@ class McpService:
         return await self._status(entry)
 
     async def remove(self, name: str) -> None:
-        """End a server and forget it with its secrets. Agents keep its name, and go on without it."""
+        """End a server and delete it with its secrets. Agents keep its name, and work without it."""
         async with self._changing:
             entry = await self._entry(name)
             await self._drop(name)
@@ -186,13 +182,13 @@ class McpService:
         self._told(name)
 
     async def switch(self, name: str, on: bool) -> None:
-        """Switch a server on or off; one that is off is ended."""
+        """Enable or disable a server; a disabled one is ended."""
         entry = await self._entry(name)
         if entry.config.enabled != on:
             await self.save(entry.config.model_copy(update={"enabled": on}))
 
     async def switch_tool(self, name: str, tool: str, on: bool) -> None:
-        """Give one of its tools to agents, or to none."""
+        """Enable or disable one of its tools for agents."""
         entry = await self._entry(name)
         known_tool(entry, tool)
         off = builtins.list(entry.config.tools_off)
@@ -202,7 +198,7 @@ class McpService:
                 await self._keep(entry.model_copy(update={"config": entry.config.model_copy(update={"tools_off": tuple(changed)})}))
 
     async def approve(self, name: str, tools: Sequence[str] | None = None) -> builtins.list[McpToolStatus]:
-        """Approve the definitions of tools as the server lists them now; None approves all, and forgets those that are gone."""
+        """Approve the present definitions of tools; None approves all, and removes those that are gone."""
         async with self._changing:
             entry = await self._entry(name)
             for tool in tools or ():
@@ -219,7 +215,7 @@ class McpService:
         return await self.tools(name)
 
     async def let_know(self, name: str, folders: Sequence[str]) -> McpStatus:
-        """The folders a server may be told of, in place of those before; its connection stays. Raises ``UsageError``."""
+        """Replace the folders a server may be told about; its connection stays. Raises ``UsageError``."""
         async with self._changing:
             entry = await self._entry(name)
             config = entry.config.model_copy(update={"roots": await in_storage_thread(existing_folders, folders)})
@@ -229,10 +225,10 @@ class McpService:
         return await self._status(await self._entry(name))
 
     async def permit(self, name: str, tool: str, action: Action | None) -> None:
-        """Have one permission rule for a tool that always holds; None takes it away, and the profile decides.
+        """Set the single global permission rule of a tool; None removes it, and the profile decides.
 
         Raises:
-            NotFoundError: it is no tool that agents can have.
+            NotFoundError: agents cannot have this tool.
         """
         ours = next((row.name for row in tool_statuses(await self._entry(name)) if row.tool == tool and row.name), "")
         if not ours:
@@ -248,7 +244,7 @@ class McpService:
         await self._context.runs.narrowing.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
-        """Give all tools of a server to a stored agent, or take them from it."""
+        """Give all tools of a server to a stored agent, or remove them."""
         await self._entry(name)
         agent = await self._context.repos.agents.get(agent_id)
         servers = [each for each in agent.config.mcp_servers if each != name]
@@ -257,10 +253,8 @@ class McpService:
             await self._context.repos.agents.save(agent.model_copy(update={"config": config, "updated_at": self._context.clock.now()}))
             self._context.bus.changed("agent", agent_id)
 
-    # -- running it --------------------------------------------------------------------------------------------------------------------
-
     async def test(self, name: str) -> McpHealth:
-        """Start a server, or ask a running one, and compare its tools. What goes wrong is a result, not an error."""
+        """Start or ping a server, and compare its tools. Failures are results, not errors."""
         entry = await self._entry(name)
         connection = await self._connection(entry.config)
         connection.forgive()
@@ -271,8 +265,10 @@ class McpService:
         return _healthy(await self._entry(name))
 
     async def test_draft(self, config: McpServer, secrets: Mapping[str, str] | None = None) -> McpHealth:
-        """``test`` for a server that is not stored, or not as it is in a form; it is ended, and nothing of it is stored. What it listed is
-        known to the ``save`` of that very server, so that agents have its tools at once."""
+        """Test an unsaved server or form; it is ended, and nothing is stored.
+
+        A ``save`` of exactly this server knows its list, so that agents have its tools at once.
+        """
         from atelier_desk.mcp.connection import Connection
 
         checked(config)
@@ -302,7 +298,7 @@ class McpService:
         return await self._sign.sign_in(name, told)
 
     async def sign_out(self, name: str) -> None:
-        """Forget a server's client and tokens, and end its connection."""
+        """Delete a server's client and tokens, and end its connection."""
         await self._sign.sign_out(name)
         self._told(name)
 
@@ -312,7 +308,7 @@ class McpService:
         return await self.test(name)
 
     async def check(self, names: Sequence[str] = ()) -> builtins.list[McpStatus]:
-        """Ask the servers that run whether they still answer; gives how all stand then, or those of these names. None is started."""
+        """Ping running servers; return the state of all, or of these names. None is started."""
         for name in names:
             await self._entry(name)
         await self._watch.check()
@@ -343,20 +339,20 @@ class McpService:
                 )
                 raise McpError(said, code="altered", server=server, tool=tool)
             if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):
-                # Whoever got a model to send one: a server has the secrets that its owner gave it, and no other.
+                # A model was tricked into sending one: a server only gets the secrets its owner gave it.
                 said = N_("The call of {tool} was not made: its arguments hold a secret, which the MCP server {server} must not get.")
                 raise McpError(said, code="secret_sent", server=server, tool=tool)
             self._watch.begin()
             return await mcp_calls.call(connection, serving, tool, arguments, context)
 
     async def log(self, name: str) -> builtins.list[LogLine]:
-        """What a server logged since the program started, the newest last; bounded."""
+        """Return a server's log since the program started, newest last; limited."""
         await self._entry(name)
         connection = self._connections.get(name)
         return builtins.list(connection.answers.lines) if connection is not None else []
 
     async def load(self) -> None:
-        """Register the tools of all servers as they were approved. No server is started."""
+        """Register the approved tools of all servers. No server is started."""
         async with self._changing:
             for entry in (await self._all()).values():
                 await self._register(entry)
@@ -371,8 +367,6 @@ class McpService:
         await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
         if self._folder is not None:
             await in_storage_thread(shutil.rmtree, self._folder, ignore_errors=True)
-
-    # -- within ------------------------------------------------------------------------------------------------------------------------
 
     async def _all(self) -> dict[str, McpEntry]:
         if self._entries is None:
@@ -392,7 +386,7 @@ class McpService:
         return connection.reason if connection is not None and connection.state in (McpState.FAILED, McpState.SIGN_IN) else None
 
     async def _keep(self, entry: McpEntry) -> None:
-        """Store what changed of an entry, without touching its connection."""
+        """Store changes of an entry without touching its connection."""
         await self._context.repos.mcp_servers.save(entry)
         (await self._all())[entry.name] = entry
         if entry.name in self._connections:
@@ -401,7 +395,7 @@ class McpService:
         self._told(entry.name)
 
     async def settled(self, name: str) -> McpServer:
-        """A server's configuration, with its secrets in the keyring under entries of its own."""
+        """Return a server's configuration, with its own keyring entries."""
         async with self._changing:
             entry = await self._entry(name)
             if not entry.config.keyring:
@@ -409,7 +403,7 @@ class McpService:
             return (await self._entry(name)).config
 
     async def connection(self, name: str) -> Connection:
-        """The connection to a server, which may not run."""
+        """Return the connection to a server, which may not be running."""
         return await self._connection((await self._entry(name)).config)
 
     async def _connection(self, config: McpServer) -> Connection:
@@ -432,18 +426,21 @@ class McpService:
         return self._connections[name]
 
     async def _denied(self, folder: str) -> Denials:
-        """What rules deny to the program of a server in this folder; see ``denied_in``. Raises StorageError while a rule is damaged."""
+        """Return what rules deny to a server's program in this folder.
+
+        See ``denied_in``. Raises StorageError while a rule is damaged.
+        """
         await self._context.repos.settings.refuse_damaged()
         return await denied_in(folder, await self._context.repos.rules.list())
 
     def _look_again(self, name: str) -> None:
-        """The server says that its tools changed; many such words at once are one look."""
+        """Handle a server's notice of changed tools; many notices become one check."""
         task = self._refreshing.get(name)
         if task is None or task.done():
             self._refreshing[name] = background.start(self._quietly(name), f"look at the tools of {name}", self._context.bus.failed)
 
     async def _quietly(self, name: str) -> None:
-        # One that changes without end would have all its tools listed and stored twice a second: each look waits longer than the last.
+        # A server that changes endlessly would cause two checks per second: each waits longer than the last.
         at, before = self._waited.get(name, (-math.inf, 0.0))
         now = self._context.clock.monotonic()
         wait = min(2 * before, LOOK_MOST_S) if now - at < 2 * LOOK_MOST_S else LOOK_AGAIN_S
@@ -455,7 +452,7 @@ class McpService:
             log.warning("%s", error)
 
     async def _refresh(self, name: str, *, anew: bool = False) -> None:
-        """Have the server running, and its list of tools compared with what was approved: once for each connection, or ``anew``."""
+        """Run the server and compare its tools with the approved ones: once per connection, or ``anew``."""
         async with self._listing.setdefault(name, asyncio.Lock()):
             await self.settled(name)
             connection = await self._connection((await self._entry(name)).config)
@@ -474,7 +471,7 @@ class McpService:
 
     @staticmethod
     async def _known(before: McpKnown, connection: Connection, client: Any, tools: Sequence[dict[str, Any]], picture: Any) -> McpKnown:
-        """What a server says of itself now; the first list of its tools is approved with that."""
+        """Return a server's present self-description; the first list of its tools is thereby approved."""
         offered = client.server_capabilities
         told: dict[str, Any] = {
             "title": title_of(client.server_info),
@@ -497,7 +494,7 @@ class McpService:
         return before.model_copy(update=told)
 
     async def _register(self, entry: McpEntry) -> None:
-        """Bring the registry in line with what was approved."""
+        """Register what was approved."""
         registry = self._context.registry
         for name in self._registered.pop(entry.name, ()):
             registry.unregister(name)
@@ -528,7 +525,7 @@ class McpService:
         return found
 
     async def _drop(self, name: str) -> None:
-        """Close a connection for good, and take the tools away."""
+        """Permanently close a connection, and remove the tools."""
         self._checked.pop(name, None)
         task = self._refreshing.pop(name, None)
         if task is not None:
@@ -565,8 +562,8 @@ class McpService:
 
 
 LOOK_AGAIN_S = 0.5
-"""Seconds between a server's word that its tools changed and a look at them."""
+"""Minimum seconds between a notice of changed tools and the check."""
 LOOK_MOST_S = 60.0
-"""And at most, for one that says so again and again."""
+"""Maximum seconds, for a server that keeps sending notices."""
 _INSTRUCTIONS = 4_000
-"""Characters of what a server tells models of itself."""
+"""Maximum characters of a server's instructions for models."""

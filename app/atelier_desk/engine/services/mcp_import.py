@@ -1,4 +1,4 @@
-"""Reading MCP servers out of other programs' files, texts, links and bundles, and storing those that a person agreed to."""
+"""Import MCP servers from other programs' files, texts, links and bundles, after a person agreed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atelier_desk.support.threads import in_tool_thread
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file of another program that has servers, or that has a problem."""
+    """A file of another program with servers, or with a problem."""
 
     program: str
     path: str
@@ -28,21 +28,24 @@ class FoundFile:
 
 
 class McpImportService:
-    """What is read is a preview: nothing of it is started, unpacked or stored before ``add``."""
+    """Reading gives a preview: nothing is started, unpacked or stored before ``add``."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def read_text(self, text: str) -> builtins.list[FoundServer]:
-        """The servers of a text in any of the known forms. Raises ``UsageError``, which says what they are."""
+        """Return the servers of a text in any known format. Raises ``UsageError``, which lists the formats."""
         return await in_tool_thread(documents.servers, text)
 
     async def read_file(self, path: str) -> builtins.list[FoundServer]:
-        """The servers of a file, or of a bundle. Raises ``UsageError``."""
+        """Return the servers of a file or bundle. Raises ``UsageError``."""
         return await in_tool_thread(self._file, path)
 
     async def look(self, folders: Sequence[str] = ()) -> builtins.list[FoundFile]:
-        """The files of other programs on this machine that have servers: the person's own, then those of granted folders."""
+        """Return other programs' files with servers on this machine.
+
+        The person's own, then those of granted folders.
+        """
         return await in_tool_thread(self._look, tuple(folders))
 
     async def add(
@@ -51,17 +54,17 @@ class McpImportService:
         """Store a server that was read.
 
         Args:
-            answers: values of what it asks for, by ``env:NAME`` or ``header:NAME``; secrets go to the keyring.
-            name: another one than it has.
-            bundle_file: the bundle it was read from, which is unpacked now.
+            answers: requested values, by ``env:NAME`` or ``header:NAME``; secrets go to the keyring.
+            name: replaces its name.
+            bundle_file: its bundle, which is unpacked now.
 
         Raises:
-            UsageError: something that it needs was not given. ConflictError: the name is taken.
+            UsageError: a required value is missing. ConflictError: the name is taken.
         """
         config, secrets = completed(found, answers or {}, name)
         known = {each.name for each in await self._context.mcp.list()}
         if config.name in known:
-            return await self._context.mcp.save(config, secrets, new=True)  # says that the name is taken
+            return await self._context.mcp.save(config, secrets, new=True)  # raises if the name is taken
         if bundle_file:
             await in_tool_thread(self._unpack, bundle_file, config.folder)
         return await self._context.mcp.save(config, secrets, new=True)
@@ -80,7 +83,7 @@ class McpImportService:
         bundle.unpack(Path(file).expanduser().absolute(), Path(folder))
 
     def _folder(self, name: str) -> Path:
-        """Where a bundle is unpacked: a new folder each time."""
+        """Return a new folder for unpacking a bundle."""
         parent = Path(self._context.datadir.root) / "mcp"
         return next(each for each in (parent / name, *(parent / f"{name}-{number}" for number in range(2, 1000))) if not each.exists())
 
@@ -101,7 +104,7 @@ class McpImportService:
 
 
 def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") -> tuple[McpServer, dict[str, str]]:
-    """The configuration and the secrets for the keyring, from a preview and a person's answers. Raises ``UsageError``."""
+    """Return configuration and keyring secrets from a preview and a person's answers. Raises ``UsageError``."""
     if found.config is None:
         raise found.problem or UsageError(N_("It cannot be used."))
     env, headers, args = dict(found.config.env), dict(found.config.headers), builtins.list(found.config.args)
@@ -129,7 +132,7 @@ def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") ->
 
 
 def asked(found: FoundServer) -> tuple[Ask, ...]:
-    """What a person is asked for, what is required first."""
+    """Return the values to ask for, required ones first."""
     return tuple(sorted(found.asks, key=lambda ask: not ask.required or bool(ask.value)))
 
 

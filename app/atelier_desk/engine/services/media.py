@@ -1,4 +1,4 @@
-"""Pictures and 3D: who describes and who makes them, and the keys of these services."""
+"""Services for images and 3D models, and their keys."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault
 
 KEYED = ("images", "tripo", "meshy")
-"""The services whose keys are kept."""
+"""Services with stored keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class MediaState:
-    """What the settings page shows; ``keys`` are the services whose key is kept."""
+    """State of the settings page; ``keys``: services with a stored key."""
 
     settings: MediaSettings
     keys: tuple[str, ...]
@@ -32,14 +32,14 @@ class MediaState:
 
 @dataclass(frozen=True, slots=True)
 class MediaTrial:
-    """What a service said: whether it lists the model (None: it lists none), and what is left on the account (None: it does not say)."""
+    """Result of a test: whether the service lists the model (None: no list), and the account's balance (None: unknown)."""
 
     known: bool | None = None
     balance: float | None = None
 
 
 class MediaService:
-    """Changes are announced as ``settings``."""
+    """Media services. Changes are announced as ``settings``."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -51,11 +51,11 @@ class MediaService:
         return MediaState(settings, keys)
 
     async def use(self, settings: MediaSettings, keys: Mapping[str, str] | None = None) -> bool:
-        """Work this way from now on; the keys that are given are kept. False when keys live for this session alone.
+        """Use these settings from now on, and store the given keys. False if keys last for this session only.
 
         Raises:
-            UsageError: an address without the model that is to be asked there; no such service.
-            ProviderError: a text cannot be a key.
+            UsageError: an address without a model; no such service.
+            ProviderError: a text is not a valid key.
         """
         if settings.images and not settings.images_model:
             raise UsageError(N_("The images endpoint needs the name of its model, such as gpt-image-1."))
@@ -79,10 +79,10 @@ class MediaService:
         known = [each.name for each in await self._context.repos.providers.list()]
         if name not in known:
             names = ", ".join(known) or _("none")
-            raise UsageError(N_("There is no provider named {name}. There are: {names}."), name=name, names=names)
+            raise UsageError(N_("There is no provider {name}. Providers: {names}."), name=name, names=names)
 
     async def test(self, what: str, settings: MediaSettings | None = None, keys: Mapping[str, str] | None = None) -> MediaTrial:
-        """Try ``images`` or ``models`` by settings that need not be stored, and store nothing. Neither costs anything.
+        """Test ``images`` or ``models`` with possibly unsaved settings, storing nothing. Costs nothing.
 
         Raises:
             ToolError, ProviderError: it does not work; the text says why.
@@ -100,7 +100,7 @@ class MediaService:
         kind, title = (HeldKind.IMAGES, tried.images) if what == "images" else (HeldKind.MODELS, tried.models)
         check_confirmed(stored.model_copy(update={"media": tried}), kind, title)
         vault = self._context.vault
-        if keys:  # those that are typed and not kept, besides those that are
+        if keys:  # typed keys in addition to the stored ones
             vault = await asyncio.to_thread(self._lent, keys)
         trial = MediaGenerator(vault, self._context.clock, self._context.web_pages)
         trial.settings = tried
@@ -118,14 +118,14 @@ class MediaService:
         return made
 
     async def forget_key(self, service: str) -> None:
-        """Forget the key of one of these services, in the keyring too."""
+        """Delete the key of one of these services, also from the keyring."""
         if service not in KEYED:
             raise UsageError(N_("No key is kept for {service}."), service=service)
         await asyncio.to_thread(self._context.vault.delete, entry(service))
         self._context.bus.changed("settings", "media")
 
     async def forget_keys(self) -> None:
-        """Forget the keys of all these services, in the keyring too."""
+        """Delete the keys of all these services, also from the keyring."""
         for service in KEYED:
             await asyncio.to_thread(self._context.vault.delete, entry(service))
         self._context.bus.changed("settings", "media")

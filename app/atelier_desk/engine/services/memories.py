@@ -1,4 +1,4 @@
-"""Memories as a person sees them: search with every part of the score, changes with undo, moving them, and the change of embedder."""
+"""Memories for people: search with score parts, undoable changes, moving, and switching the embedder."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Progress = Callable[[int, int], None]
 
 
 class MemoryFile(Model):
-    """Exported memories, without vectors: those belong to an embedder and are computed again."""
+    """Exported memories without vectors, which depend on an embedder and are computed again."""
 
     format: Literal["atelier-memories"]
     version: Literal[1]
@@ -58,7 +58,7 @@ class MemoryService(MemoryMaintenance):
     """Memories. Changes are announced as ``memory`` with the memory's id.
 
     Attributes:
-        reembedding: ``(done, total)`` while vectors are computed again, else None.
+        reembedding: ``(done, total)`` while vectors are computed, else None.
     """
 
     def __init__(self, context: ServiceContext) -> None:
@@ -75,7 +75,10 @@ class MemoryService(MemoryMaintenance):
         limit: int | None = limits.LIST_DEFAULT,
         offset: int = 0,
     ) -> list[Memory]:
-        """The latest changed first, all with None for ``limit``; ``both`` without a workflow means the general ones."""
+        """Return memories, latest changed first.
+
+        All with None for ``limit``. ``both`` without a workflow means the general ones.
+        """
         checks.page(limit, offset, most=None)
         return await self._context.repos.memories.list(
             workflow_id=workflow_id or None,
@@ -93,7 +96,7 @@ class MemoryService(MemoryMaintenance):
         type: MemoryType | str | None = None,
         tags: Sequence[str] = (),
     ) -> builtins.list[Memory]:
-        """The pinned ones among those that ``list`` gives, the last pinned first."""
+        """Return the pinned ones among the results of ``list``, last pinned first."""
         found = await self._context.repos.memories.get_many(await self.pinned())
         wanted = MemoryFilter(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
         return [
@@ -115,7 +118,10 @@ class MemoryService(MemoryMaintenance):
         limit: int = limits.MEMORY_LIST_DEFAULT,
         threshold: float | None = None,
     ) -> MemoryMatch:
-        """The best first, each with the parts of its score; ``threshold`` 0 (the default) keeps whatever matches, 1 near identity."""
+        """Return matching memories, best first, with score parts.
+
+        ``threshold`` 0 (default) keeps any match, 1 only near identity.
+        """
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold
         if not 0 <= least <= 1:
@@ -133,7 +139,7 @@ class MemoryService(MemoryMaintenance):
         tags: Sequence[str] = (),
         importance: float | None = None,
     ) -> Memory:
-        """Remember something. Without ``scope`` it belongs to the workflow when one is given and the type is kept there by default."""
+        """Add a memory. Without ``scope`` it belongs to the given workflow if its type does so by default."""
         kind = _type(type) or MemoryType.KNOWLEDGE
         place = DEFAULT_SCOPE[kind] if scope is None else _scope(scope, workflow_id)
         home = workflow_id if workflow_id and place is not MemoryScope.GENERAL else None
@@ -156,14 +162,16 @@ class MemoryService(MemoryMaintenance):
         return await self._stored(memory)
 
     async def update(self, memory_id: str, **fields: Any) -> Memory:
-        """Change content, tags, importance, type or expiry (None: never); a changed content gets a new vector. Another type brings its own
-        expiry where none is given: what was context is kept, what becomes context expires unless it is pinned."""
+        """Change content, tags, importance, type or expiry (None: never); changed content gets a new vector.
+
+        Another type implies its own expiry unless given: former context is kept, new context expires unless pinned.
+        """
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
             raise UsageError(N_("A memory's {names} cannot be changed; allowed: {allowed}."), names=", ".join(unknown), allowed=allowed)
         if "content" in fields:
-            # The words are the person's own now, whatever an agent had read before it wrote its.
+            # The words are now the person's own, whatever the agent had read.
             fields |= {"content": checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT), "tainted": ()}
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
@@ -173,7 +181,7 @@ class MemoryService(MemoryMaintenance):
         return await self._stored(checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now()))
 
     async def _retyped(self, memory: Memory, kind: MemoryType) -> datetime | None:
-        """When a memory expires that is of another type from now on."""
+        """Return the expiry of a memory whose type changes."""
         before, after = (expiry(each, self._context.clock.now()) for each in (memory.type, kind))
         if before is not None and after is None:
             return None
@@ -182,18 +190,18 @@ class MemoryService(MemoryMaintenance):
         return memory.expires_at
 
     async def delete(self, memory_id: str) -> Memory:
-        """Forget a memory; gives it. ``undo_delete`` brings it back for ``DELETED_DAYS``."""
+        """Delete a memory and return it. ``undo_delete`` restores it for ``DELETED_DAYS``."""
         memory = await self.get(memory_id)
         await self._context.repos.memories.delete(memory_id)
         self._context.bus.changed("memory", memory_id)
         return memory
 
     async def describe(self, workflow_id: str | None = None) -> dict[str, Any]:
-        """How many there are, by type and tag; with a workflow its own and the general ones."""
+        """Count memories by type and tag; with a workflow its own and the general ones."""
         return await self._context.repos.memories.describe(workflow_id or None)
 
     async def export(self, workflow_id: str | None = None) -> str:
-        """JSON of all memories, or of one workflow's own; ``import_`` reads it back."""
+        """Return JSON of all memories, or one workflow's own, for ``import_``."""
         scope = MemoryScope.WORKFLOW if workflow_id else None
         if workflow_id:
             await self._context.repos.workflows.get(workflow_id)
@@ -205,12 +213,11 @@ class MemoryService(MemoryMaintenance):
     async def import_(
         self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.SKIP, progress: Progress | None = None
     ) -> dict[str, int]:
-        """Bring exported memories back; ``on_conflict`` says what happens when an id is there already. At most
-        ``limits.MEMORY_FILE`` bytes.
+        """Import exported memories, at most ``limits.MEMORY_FILE`` bytes; ``on_conflict`` applies to existing ids.
 
-        Whoever reads one has read from outside, until a person changes its text. A memory whose workflow does not exist here becomes
-        general; one that nobody has said yes to is skipped then. Some 300 a second are
-        brought back, each written with its vector; cancelled, those that were written stay. ``progress`` is told after every batch.
+        They count as outside content until a person edits them. A memory of an unknown workflow becomes general;
+        unapproved ones are skipped then. About 300 per second, each written with its vector; after cancelling, written
+        ones stay. ``progress`` is called after every batch.
 
         Returns:
             How many were ``added``, ``overwritten`` and ``skipped``.
@@ -220,7 +227,7 @@ class MemoryService(MemoryMaintenance):
         for memory in file.memories:
             checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
-        outside = (_("memories (imported)"),)  # nobody knows who wrote the file
+        outside = (_("memories (imported)"),)  # the file's author is unknown
         homes: dict[str, str | None] = {}
         there = {memory.id: memory for memory in await self._context.repos.memories.get_many([each.id for each in file.memories])}
         taken: dict[str, Memory] = {}
@@ -235,34 +242,34 @@ class MemoryService(MemoryMaintenance):
                     homes[memory.workflow_id] = await self._home(memory.workflow_id)
                 changes["workflow_id"] = homes[memory.workflow_id]
             if memory.proposed and changes.get("workflow_id") is None:
-                counts["skipped"] += 1  # nobody said yes to it: for all workflows it would hold without
+                counts["skipped"] += 1  # unapproved: as a general one it would apply without approval
                 continue
             overwritten = known is not None and rule is OnConflict.OVERWRITE and known.workflow_id == changes.get("workflow_id")
             if known and not overwritten:
-                changes["id"] = new_id()  # also where it would be taken from another workflow
+                changes["id"] = new_id()  # also if it would be taken from another workflow
             counts["overwritten" if overwritten else "added"] += 1
             made = memory.model_copy(update=changes)
             taken[made.id] = made
         try:
             await self._context.memory_search.index_many(list(taken.values()), progress)
-        finally:  # stopped half-way, what was written is there
+        finally:  # after a stop, written ones stay
             for memory_id in itertools.islice(taken, 1):
-                self._context.bus.changed("memory", memory_id)  # who follows the topic reads all anew: one word is enough
+                self._context.bus.changed("memory", memory_id)  # subscribers read everything again, so one notice is enough
         return counts
 
     async def reembed(self, progress: Progress | None = None) -> int:
-        """Compute the missing vectors with the embedder of the settings; search keeps working meanwhile. Gives how many were computed.
+        """Compute missing vectors with the configured embedder while search continues; return how many.
 
         Raises:
-            UsageError: the settings name no embedder.
-            ProviderError: the embedder cannot be reached; what was done is kept.
+            UsageError: no embedder is configured.
+            ProviderError: the embedder cannot be reached; completed work is kept.
         """
         settings = await self._context.settings.get()
         if self._context.embedder is None:
             if settings.embedder.kind == "none":
                 raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
             await self._context.embedder_tried()
-        if self._context.embedder is None:  # it could not be reached: perhaps it can be now, else this says why
+        if self._context.embedder is None:  # it was unreachable: retry, or report why
             await self._context.use_embedder(settings)
 
         def announce(done: int, total: int) -> None:
@@ -287,13 +294,15 @@ class MemoryService(MemoryMaintenance):
             self._context.bus.changed("memory", REEMBED)
 
     async def unfinished(self) -> bool:
-        """Whether memories lack a vector of the embedder of the settings, or searches still use the one before it."""
+        """Whether memories lack a vector of the configured embedder, or searches still use the previous one."""
         return self._context.memory_search.coming is not None or bool(await self._context.memory_search.to_embed())
 
     async def reembed_state(self) -> dict[str, Any]:
-        """How far the vectors are: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``, or ``unreached`` while the server
-        of the chosen embedder was not), how many are ``left``, the id of the ``embedder`` they are made with and of the one that is
-        ``searched`` with."""
+        """Return the state of the vectors.
+
+        Keys: ``state`` (``whole``, ``running``, ``paused``, ``waiting``, ``off``, or ``unreached`` while the embedder's
+        server was not reached), ``left``, the id of the target ``embedder``, and of the one being ``searched``.
+        """
         search = self._context.memory_search
         if self._context.embedder is None:
             chosen = (await self._context.settings.get()).embedder.kind != "none"
@@ -310,7 +319,7 @@ class MemoryService(MemoryMaintenance):
         return {"state": state, "left": left, "embedder": self._context.embedder.id, "searched": searched}
 
     async def pause_reembed(self) -> None:
-        """Stop making vectors, after the batch that is under way, until ``resume_reembed`` or ``reembed``; also over a new start."""
+        """Stop making vectors after the current batch, until ``resume_reembed`` or ``reembed``, even across restarts."""
         await self._context.settings.update(embedder_paused=True)
         if self._task is not None:
             self._task.cancel()
@@ -318,29 +327,29 @@ class MemoryService(MemoryMaintenance):
         self._context.bus.changed("memory", REEMBED)
 
     async def resume_reembed(self) -> None:
-        """Go on making vectors in the background where it stopped."""
+        """Continue making vectors in the background."""
         await self._context.settings.update(embedder_paused=False)
         self.start_reembed()
 
     async def reembed_progress(self) -> tuple[int, int] | None:
-        """``reembedding``, for who cannot look at it."""
+        """Return ``reembedding``, for remote callers."""
         return self.reembedding
 
     def start_reembed(self) -> None:
-        """``reembed`` in the background, after a switch of the embedder; one that is under way is stopped first."""
+        """Run ``reembed`` in the background after a switch of the embedder; a running one is stopped first."""
         if self._task is not None:
             self._task.cancel()
         if self._context.embedder is not None:
             self._task = background.start(self.reembed(), "new vectors of memories", self._context.bus.failed)
 
     async def aclose(self) -> None:
-        """Stop re-embedding; what is missing is found by words until it is computed."""
+        """Stop re-embedding; memories without vectors are found by words."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
         search = getattr(self._context, "memory_search", None)
-        if search is not None:  # who only reads the database has none
+        if search is not None:  # database-only instances have none
             await search.aclose()
 
     async def _home(self, workflow_id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a person does to one message of a conversation: pinning it, and going on from it in a workflow of its own."""
+"""Actions on one message: pinning, and continuing from it in a new workflow."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class MessageService:
-    """Messages of root runs; what a sub-agent said belongs to its own run and is read there."""
+    """Messages of root runs; a sub-agent's belong to its own run."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def get(self, message_id: str) -> Message:
-        """The message; ``NotFoundError`` when there is none."""
+        """Return a message; ``NotFoundError`` if there is none."""
         return await self._context.repos.messages.get(message_id)
 
     async def set_pinned(self, message_id: str, pinned: bool = True) -> Message:
-        """Pin a message, or take its pin away: it is listed, and as long as the model is sent it, it is sent whole.
+        """Pin or unpin a message: it is listed, and always sent to the model in full.
 
         Raises:
             NotFoundError: there is no such message.
-            UsageError: it is a notice, which nobody said.
+            UsageError: it is a notice.
         """
         message = await self.get(message_id)
         if message.role is MessageRole.NOTICE:
@@ -38,17 +38,19 @@ class MessageService:
         return await self.get(message_id)
 
     async def pinned(self, workflow_id: str) -> list[Message]:
-        """The pinned messages of a workflow, of all its branches that were not deleted, oldest first."""
+        """Return the pinned messages of a workflow, on all branches that were not deleted, oldest first."""
         await self._context.repos.workflows.get(workflow_id)
         pinned = await self._context.repos.messages.pinned(workflow_id)
         if not pinned:
-            return []  # the turns of a long workflow take a tenth of a second to read
+            return []  # reading the turns of a long workflow takes 0.1 s
         there = {link.id for link in await self._context.repos.runs.links(workflow_id)}
         return [message for message in pinned if message.run_id in there]
 
     async def branch_here(self, message_id: str) -> Workflow:
-        """A new workflow that goes on after a message: it holds everything up to the end of the message's turn, or up to the message itself
-        while its turn is not over. The workflow it is in stays as it is.
+        """Create a workflow that continues after a message, with everything up to the end of its turn, or up to the
+        message in an unfinished turn.
+
+        The original is unchanged.
 
         Raises:
             NotFoundError: there is no such message.

@@ -1,4 +1,4 @@
-"""Models: what is known of each, what the user corrected, the price table, and the models that can be downloaded."""
+"""Models: information, the user's corrections, prices, and downloads."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from atelier_desk.llm.model_catalogue import ModelList
 
 KNOWN_FOR_S = 300.0
-"""Seconds for which what a server said of a model is not asked again."""
+"""Seconds for which a server's model information is cached."""
 UNKNOWN_FOR_S = 30.0
-"""The same when it said nothing: it may have been starting."""
+"""The same without an answer: the server may have been starting."""
 METADATA_S = 5.0
-"""Seconds a run waits to be told about its model. The lists of large gateways take one or two."""
+"""Seconds a run waits for model information. Lists of large gateways take one or two."""
 
 _log = logging.getLogger(__name__)
 EDITABLE = frozenset(
@@ -48,8 +48,10 @@ PRICE_MOST = 1000.0
 
 
 def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
-    """What the server says of a model, under what is stored of it: a ``learned`` row lays the fields it has over that, any other row
-    stands alone."""
+    """Combine a server's model information with the stored row.
+
+    A ``learned`` row overrides single fields, any other row replaces it.
+    """
     if stored is None or stored.source != "learned":
         return stored or info
     facts = {name: value for name in EDITABLE if (value := getattr(stored, name)) not in (None, "")}
@@ -57,11 +59,11 @@ def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
 
 
 LIST_OLD_DAYS = 90
-"""Days after which the list of hosted models is said to be old: by then makers have newer models, and other prices."""
+"""Days after which the list of hosted models is reported as old, because of newer models and prices."""
 
 
 class ListState(NamedTuple):
-    """The list of hosted models: of which day, how many models, of how many services, and how many days old."""
+    """The list of hosted models: its date, number of models and services, and age in days."""
 
     day: date
     models: int
@@ -74,13 +76,13 @@ class ListState(NamedTuple):
 
 
 class ModelService:
-    """Models of all providers. The user's corrections win over the server's word, which wins over the profile table.
+    """Models of all providers. The user's corrections take precedence over the server, and the server over profiles.
 
     Changes are announced as ``model`` with ``provider/name``.
     """
 
     list_source = "https://models.dev"
-    """Where the list of hosted models is fetched."""
+    """Source of the list of hosted models."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -89,7 +91,7 @@ class ModelService:
         self._listed: ModelList | None = None
 
     async def list(self) -> list[ModelInfo]:
-        """The models of every enabled provider that answers, embedders too, in the order of the providers."""
+        """Return the models of every enabled provider that answers, including embedders, in provider order."""
         found: list[ModelInfo] = []
         for config in await self._context.providers.list():
             if not config.enabled:
@@ -102,7 +104,8 @@ class ModelService:
         return found
 
     async def info(self, provider: str, model: str) -> ModelInfo:
-        """What is known of one model. A server that does not tell, or not within ``METADATA_S``, leaves what the profile table assumes.
+        """Return information about one model. If the server does not answer within ``METADATA_S``, the profile's
+        assumptions are used.
 
         Raises:
             NotFoundError: no such provider, or the local provider has no such model.
@@ -110,7 +113,7 @@ class ModelService:
         """
         now = self._context.clock.monotonic()
         known = self._known.get((provider, model))
-        # What the user corrected is kept as well: ``update`` and ``reset`` forget it.
+        # The user's corrections are cached too: ``update`` and ``reset`` invalidate them.
         if known is not None and (now < known[0] or known[1].source == "user"):
             return known[1]
         config = await self._context.providers.get(provider)
@@ -126,7 +129,7 @@ class ModelService:
         except (ProviderError, TimeoutError) as error:
             if provider_type(config.kind).builtin:
                 raise
-            # Whatever keeps the server from telling (no such page, a fault, silence), a request may still work, or say why not.
+            # Whatever the reason (no such page, a fault, silence), a request may still work, or report why not.
             _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
             info, known_for = await self._assumed(config, model), UNKNOWN_FOR_S
         info = with_learned((await self.listed()).applied(config, info), edited)
@@ -134,12 +137,12 @@ class ModelService:
         return info
 
     async def _assumed(self, config: ProviderConfig, model: str) -> ModelInfo:
-        """What is known of a model that no server tells of."""
+        """Return the assumptions about a model without server information."""
         info = merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config))
         return (await self.listed()).applied(config, info)
 
     async def listed(self) -> ModelList:
-        """The list of hosted models in use: the newest of the shipped one and the one that was fetched last."""
+        """Return the newer of the shipped and the downloaded list of hosted models."""
         if self._listed is None:
             from atelier_desk.llm.model_catalogue import newest
 
@@ -147,17 +150,17 @@ class ModelService:
         return self._listed
 
     async def list_state(self) -> ListState:
-        """Of which day the list of hosted models is, and how many are in it."""
+        """Return date and size of the list of hosted models."""
         listed = await self.listed()
         age = (self._context.clock.now().date() - listed.day).days
         return ListState(listed.day, listed.count, len(listed.models), age)
 
     async def refresh_list(self) -> ListState:
-        """Fetch the list of hosted models anew and use it from now on. What a person corrected stays.
+        """Download and use the list of hosted models. A person's corrections stay.
 
         Raises:
-            ProviderError: it cannot be had, or is no such list; the old one stays in use.
-            StorageError: it cannot be kept.
+            ProviderError: the download failed or is invalid; the old list stays in use.
+            StorageError: it cannot be stored.
         """
         from atelier_desk.llm.model_catalogue import fetch, store
 
@@ -169,7 +172,7 @@ class ModelService:
         return await self.list_state()
 
     async def update(self, info: ModelInfo) -> ModelInfo:
-        """Store a correction: window, prices in dollars for a million tokens, what the model can do."""
+        """Store a correction: context, prices in dollars per million tokens, capabilities."""
         await self._context.providers.get(info.provider)
         low, high = CONTEXT_WINDOW
         if info.context_window is not None and not low <= info.context_window <= high:
@@ -183,11 +186,10 @@ class ModelService:
         return stored
 
     async def learned(self, provider: str, model: str, **facts: int | bool) -> None:
-        """Keep what the server showed by refusing a request (``EDITABLE`` fields), and nothing else: all other fields are still what
-        the server says of them. ``reset`` forgets it.
+        """Store what the server revealed by refusing a request (``EDITABLE`` fields only). ``reset`` removes it.
 
-        A person's own corrections stay as they are and nothing is kept beside them: each run then meets the refusal once, and goes on by
-        what it learned from it, until the person changes the correction.
+        With a person's own corrections nothing is stored: each run then encounters the refusal once, and adapts, until
+        the person changes the correction.
         """
         info = await self.info(provider, model)
         if info.source == "user" or all(getattr(info, name) == value for name, value in facts.items()):
@@ -208,7 +210,7 @@ class ModelService:
         return await self.update(checks.changed(await self.info(provider, model), _("model"), **fields))
 
     async def reset(self, provider: str, model: str) -> ModelInfo:
-        """Forget the corrections; gives what the server or the profile says."""
+        """Remove the corrections; return the server's or profile's information."""
         provider = (await self._context.providers.get(provider)).name
         edited = await self._edited(provider, model)
         if edited is not None:
@@ -217,28 +219,28 @@ class ModelService:
         return await self.info(provider, model)
 
     async def catalogue(self) -> builtins.list[CatalogueEntry]:
-        """Models that can be downloaded for the built-in provider, with size, licence and what they are good for."""
+        """Return downloadable models for the built-in provider, with size, licence and purpose."""
         return self.downloads.catalogue()
 
     async def download_states(self) -> builtins.list[DownloadState]:
-        """Where each download is: begun, running, paused, failed or done."""
+        """Return the state of each download: started, running, paused, failed or done."""
         return await asyncio.to_thread(self.downloads.states)
 
     async def delete_download(self, id: str) -> None:
-        """Remove a downloaded model from the disk."""
+        """Delete a downloaded model."""
         await self.downloads.delete(id)
         name = builtin_type().kind
         self.forget(name)
         self._context.bus.changed("model", name)
 
     async def aclose(self) -> None:
-        """Stop downloads; they go on from where they are at the next start."""
+        """Stop downloads; they resume at the next start."""
         if self._opened is not None:
             await self._opened.aclose()
 
     @property
     def downloads(self) -> Downloads:
-        """What begins, pauses and cancels them; progress is announced as ``download`` with a model's id."""
+        """The downloads; progress is announced as ``download`` with a model's id."""
         if self._opened is None:
             from atelier_desk.llm.local.download import Downloads
             from atelier_desk.llm.local.models import ModelStore
@@ -250,7 +252,7 @@ class ModelService:
         return self._opened
 
     def forget(self, provider: str, model: str = "") -> None:
-        """Ask the server again at the next use, of one model or all: also where it was asked by a name that the provider had."""
+        """Invalidate cached information of one model or all, including under former names of the provider."""
 
         def meant(key: tuple[str, str], info: ModelInfo) -> bool:
             return provider in (key[0], info.provider) and model in ("", key[1])

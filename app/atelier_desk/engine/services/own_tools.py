@@ -1,4 +1,4 @@
-"""The user's own tools: Python files of the data folder's ``tools``, confirmed once by their hash and then loaded at each opening."""
+"""The user's own tools: Python files in the data folder's ``tools``, confirmed by hash and loaded at each opening."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LOAD_S = 10.0
-"""Seconds a file may take to run before it counts as broken: one that hangs must not keep Atelier from opening."""
+"""Time limit in seconds for running a file: one that hangs must not block opening."""
 
 
 class OwnToolState(StrEnum):
-    """``changed``: not the bytes that were confirmed. ``broken``: confirmed, and it does not load."""
+    """``changed``: not the confirmed bytes. ``broken``: confirmed, but fails to load."""
 
     NEW = "new"
     CONFIRMED = "confirmed"
@@ -41,9 +41,9 @@ class OwnToolFile:
     """A file of the tools folder.
 
     Attributes:
-        sha256: of its bytes now, in hexadecimal digits.
-        tools: names of its tools that agents can use now; those of a changed file are of the version that was confirmed.
-        reason: why it is broken, in the current language; empty otherwise.
+        sha256: of its present bytes, in hexadecimal digits.
+        tools: its available tools; for a changed file those of the confirmed version.
+        reason: why it is broken, in the current language; otherwise empty.
     """
 
     file: str
@@ -55,7 +55,7 @@ class OwnToolFile:
 
 @dataclass(frozen=True, slots=True)
 class OwnToolSource:
-    """What a person reads before confirming: ``text`` is the very text ``sha256`` stands for, as it would run."""
+    """Source to review before confirming: ``text`` is exactly what ``sha256`` covers."""
 
     file: str
     sha256: str
@@ -70,10 +70,10 @@ class _Loaded:
 
 
 class OwnToolService:
-    """The own tools. Changes are announced as ``tool`` with the file's name.
+    """Own tools. Changes are announced as ``tool`` with the file's name.
 
     Attributes:
-        processes: where the files run; none of them ever runs in this process.
+        processes: where the files run, never in this process.
     """
 
     load_s = LOAD_S
@@ -86,28 +86,28 @@ class OwnToolService:
 
     @property
     def folder(self) -> Path:
-        """Where the files are."""
+        """The folder of the files."""
         return self._context.datadir.tools
 
     async def list(self) -> builtins.list[OwnToolFile]:
-        """The files of the folder by name; none of them is run."""
+        """Return the files of the folder by name, without running them."""
         return [self._described(file) for file in await self._files()]
 
     async def read(self, file: str) -> OwnToolSource:
-        """The text to review.
+        """Return the text to review.
 
         Raises:
-            NotFoundError: no such file; the error names those there are.
-            UsageError: it is too long, or no UTF-8 text.
+            NotFoundError: no such file; the error lists the files.
+            UsageError: it is too long, or not UTF-8.
         """
         found = await self._file(file)
         return OwnToolSource(found.name, found.sha256, files.source(found))
 
     async def confirm(self, file: str, sha256: str) -> OwnToolFile:
-        """Load the file with this hash now and at each opening. One that does not load is confirmed all the same, as ``broken``.
+        """Load the file with this hash now and at each opening. One that fails to load is still confirmed, as ``broken``.
 
         Raises:
-            ConflictError: its hash is another by now, so it is not what was reviewed.
+            ConflictError: the file has changed since it was reviewed.
             NotFoundError: no such file.
         """
         async with self._changing:
@@ -115,7 +115,7 @@ class OwnToolService:
             if found.sha256 != sha256.strip().lower():
                 raise ConflictError(N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=file)
             self._drop(file)
-            # Run before it is stored: a file that takes the whole program down is then not run again at the next opening.
+            # Run it before storing: a file that crashes the program is then not run at the next opening.
             await self._load(found)
             try:
                 confirmed = await self._confirmed()
@@ -127,7 +127,8 @@ class OwnToolService:
         return next(each for each in await self.list() if each.file == file)
 
     async def revoke(self, file: str) -> None:
-        """Take its tools away and ask again before it is loaded. Agents keep their names, and go on without them.
+        """Remove its tools, and require confirmation before it is loaded again. Agents keep the names, and work without
+        them.
 
         Raises:
             NotFoundError: no such file was confirmed.
@@ -143,14 +144,14 @@ class OwnToolService:
         self._context.bus.changed("tool", file)
 
     async def reload(self) -> builtins.list[OwnToolFile]:
-        """Look at the folder again: tools of files that changed or are gone are taken away, broken files are tried again."""
+        """Rescan the folder: remove tools of changed or missing files, retry broken files."""
         async with self._changing:
             for file in await self._bring_up_to_date():
                 self._context.bus.changed("tool", file)
         return await self.list()
 
     async def load_confirmed(self) -> None:
-        """Load the confirmed files when the data folder is opened. What is wrong with a file is logged, and told by ``list``."""
+        """Load the confirmed files at opening. Problems are logged, and shown by ``list``."""
         async with self._changing:
             await self._bring_up_to_date()
         for each in await self.list():
@@ -158,7 +159,7 @@ class OwnToolService:
                 log.warning("tool file %s changed since it was confirmed and is not loaded", each.file)
 
     async def _bring_up_to_date(self) -> builtins.list[str]:
-        """Make what is loaded agree with the folder and the confirmations; gives the files for which something changed."""
+        """Synchronise loaded tools with folder and confirmations; return the affected files."""
         wanted = {file.name: file for file in await self._files() if file.status is FileStatus.CONFIRMED}
         before = dict(self._loaded)
         for name, loaded in before.items():
@@ -186,7 +187,7 @@ class OwnToolService:
             self._loaded[file.name] = _Loaded(file.sha256, tuple(tool.name for tool in found))
 
     async def _describe(self, file: ToolFile) -> tuple[FileTool, ...] | AtelierError:
-        """The file's tools, or what is wrong with it."""
+        """Return the file's tools, or its error."""
         from atelier_desk.tools.own import file_tool
 
         try:
@@ -203,7 +204,7 @@ class OwnToolService:
         return tuple(file_tool.make(file, each, self.processes) for each in described)
 
     async def aclose(self) -> None:
-        """End every process in which a file runs."""
+        """End all processes running files."""
         await self.processes.aclose()
 
     def _drop(self, file: str) -> None:

@@ -20,7 +20,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
 from atelier_desk.support.threads import in_tool_thread
 
-# What judges calls is imported where a call is judged: it is most of the run engine, which a list of rules does without.
+# Judging calls imports most of the run engine, which listing rules does not need.
 if TYPE_CHECKING:
     from atelier_desk.domain.events.run import ToolCallStarted
     from atelier_desk.engine.run.reducer.state import RunState
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from atelier_desk.tools.base import Call
 
 MCP = "mcp__"
-"""How the names of tools of servers begin."""
+"""Prefix of tools of MCP servers."""
 UNUSED_AFTER = timedelta(days=30)
-"""A rule that decided nothing for so long is marked. See docs/permissions.md, "Rules"."""
+"""Rules without a match for so long are marked. See docs/permissions.md, "Rules"."""
 
 
 class PermissionService:
-    """Rules. A change is announced as the setting ``approvals``; runs at work keep what they were started with."""
+    """Rules. A change is announced as the setting ``approvals``; running runs keep their rules."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def rules(self) -> tuple[PermissionRule, ...]:
-        """All of them, oldest first."""
+        """Return all rules, oldest first."""
         return tuple(await self._context.repos.rules.list())
 
     async def add(self, *rules: PermissionRule) -> tuple[PermissionRule, ...]:
-        """Keep rules, all or none; one that says what another says already is that other.
+        """Store rules, all or none; duplicates resolve to the existing rule.
 
         Raises:
-            UsageError: a text is no rule, an example does not fit it, or its workflow or agent is not there.
-            ConflictError: another rule of the same scope says something else of the very same calls.
+            UsageError: a text is not a rule, an example does not match it, or its workflow or agent does not exist.
+            ConflictError: another rule of the same scope has a different action for the same text.
             LimitError: there would be more than ``limits.RULES``.
         """
         kept = await self.rules()
@@ -78,8 +78,10 @@ class PermissionService:
         return tuple(found)
 
     async def change(self, rule_id: str, **fields: Any) -> PermissionRule:
-        """Change fields of a rule: ``text``, ``action``, ``scope`` with ``scope_id``, ``match``, ``not_match``; raises as ``add``, and
-        NotFoundError."""
+        """Change fields of a rule: ``text``, ``action``, ``scope`` with ``scope_id``, ``match``, ``not_match``.
+
+        Raises as ``add``, and NotFoundError.
+        """
         before = await self._get(rule_id)
         changed = _followed(PermissionRule.model_validate({**before.model_dump(), **fields, "id": before.id}))
         await self._check(changed)
@@ -90,11 +92,11 @@ class PermissionService:
         return changed
 
     async def held(self) -> tuple[PermissionRule, ...]:
-        """Those that came with a backup from elsewhere and wait for ``confirm``; no other part of Atelier sees them."""
+        """Return rules from a foreign backup that wait for ``confirm``; no other part of Atelier sees them."""
         return tuple(rule for rule in await self.rules() if rule.held)
 
     async def confirm(self, *rule_ids: str) -> tuple[PermissionRule, ...]:
-        """Let rules hold that came with a backup from elsewhere; those that hold already stay as they are. Raises NotFoundError."""
+        """Activate rules from a foreign backup; active ones stay unchanged. Raises NotFoundError."""
         rules = [await self._get(rule_id) for rule_id in rule_ids]
         confirmed = tuple(rule.model_copy(update={"held": False}) for rule in rules)
         if any(rule.held for rule in rules):
@@ -103,10 +105,11 @@ class PermissionService:
         return confirmed
 
     async def missing(self, text: str) -> str:
-        """The server whose tools a rule's text names and that has none here; empty where what it names is there.
+        """Return the MCP server named by a rule that does not exist here; empty otherwise.
 
         Raises:
-            UsageError: the text is no rule, or names a tool or a section that there is not; the closest names are in it.
+            UsageError: the text is not a rule, or names an unknown tool or section; the error suggests the closest
+                names.
         """
         from atelier_desk.tools.validation import closest
 
@@ -132,7 +135,7 @@ class PermissionService:
         raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
 
     async def unmatchable(self, texts: Iterable[str]) -> dict[str, CallText]:
-        """Those of the rules that can never match a call of the tools that are here, and why."""
+        """Return the rules that can never match a call of the present tools, and why."""
         wanted = tuple(texts)
         if not wanted:
             return {}
@@ -143,7 +146,7 @@ class PermissionService:
         return {text: said for text in wanted if (said := unmatchable(text, tools)) is not None}
 
     async def remove(self, rule_id: str) -> PermissionRule:
-        """Take a rule away; what was taken away can be given to ``add`` again. Raises NotFoundError."""
+        """Delete a rule and return it, for ``add``. Raises NotFoundError."""
         rule = await self._get(rule_id)
         await self._context.repos.rules.delete(rule_id)
         await self._changed()
@@ -163,14 +166,14 @@ class PermissionService:
         agent: str = "",
         mode: ApprovalMode = ApprovalMode.SELECTIVE,
     ) -> Verdict:
-        """What would become of a call, and which rule decides it. Nothing is run.
+        """Return what would be decided about a call, and by which rule. Nothing is run.
 
         Args:
-            workspace: granted folders; those of the workflow where there are none.
-            agent: name or id of the agent that would make it.
+            workspace: granted folders; by default the workflow's.
+            agent: name or id of the calling agent.
 
         Raises:
-            NotFoundError: there is no such tool, workflow or agent. UsageError: the arguments do not fit the tool.
+            NotFoundError: there is no such tool, workflow or agent. UsageError: invalid arguments.
         """
         from atelier_desk.engine.run.permissions import really, unreachable, verdict
         from atelier_desk.policy.permissions.scope import first
@@ -195,15 +198,15 @@ class PermissionService:
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
         if unreachable(state, found, described) is not None:
-            # As the call itself: nobody is asked, and no rule lets it out.
+            # Like the call itself: nobody is asked, and no rule permits it.
             return Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
         intent = _intent(tool, found.section, described, arguments)
         return await in_tool_thread(verdict, state, intent, described, repaired=False, own=own)
 
     async def replay(self, workflow_id: str) -> list[Replayed]:
-        """Every verdict of a workflow reached anew, from what was kept with it, and what today's rules and settings would say instead.
+        """Recompute every verdict of a workflow from stored facts, and what today's rules and settings would decide.
 
-        Nothing is run and no file is looked at. Raises NotFoundError.
+        Nothing is run and no file is accessed. Raises NotFoundError.
         """
         from atelier_desk.engine.history import workflow_events
         from atelier_desk.engine.run.verdicts import replayed
@@ -213,7 +216,7 @@ class PermissionService:
         return await replayed(workflow_events(self._context.repos, workflow_id), settings.approvals)
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
-        """Whether rules that allow these texts would allow the call, what is asked about always left aside."""
+        """Whether rules that allow these texts would cover the call, ignoring what always asks."""
         from atelier_desk.engine.run.call_facts import facts
         from atelier_desk.policy.permissions.call_facts import Concern
         from atelier_desk.policy.permissions.decide import Level, decide
@@ -230,10 +233,11 @@ class PermissionService:
         return decide([Level(rules, state.approvals)], about).reason in ("rule", *(concern.value for concern in about.concerns))
 
     async def preview(self, path: Path) -> tuple[Line, ...]:
-        """What each line of another program's file becomes here; nothing is stored.
+        """Return what each line of another program's file becomes; nothing is stored.
 
         Raises:
-            UsageError: it cannot be read, or holds no rules. LimitError: it is longer than ``limits.RULE_FILE`` bytes.
+            UsageError: it cannot be read, or contains no rules. LimitError: it is longer than ``limits.RULE_FILE``
+                bytes.
         """
         import asyncio
 
@@ -248,7 +252,7 @@ class PermissionService:
         return tuple(replace(line, warning=next((never[rule.text] for rule in line.rules if rule.text in never), None)) for line in lines)
 
     async def import_(self, path: Path, *, scope: RuleScope = RuleScope.ALWAYS, scope_id: str = "") -> tuple[PermissionRule, ...]:
-        """Keep what a file's lines become, where another rule does not say otherwise already; returns the new ones."""
+        """Store the rules of a file unless they conflict with existing ones; return the new ones."""
         known = {_place(rule): rule for rule in await self.rules()}
         new: dict[tuple[str, str, str], PermissionRule] = {}
         for line in await self.preview(path):
@@ -259,11 +263,9 @@ class PermissionService:
                     new[_place(placed)] = placed
         return await self.add(*new.values())
 
-    # ------------------------------------------------------------------------------------------------------------------------------
-
     async def _changed(self) -> None:
-        """Rules were changed: runs at work may no longer do what is forbidden now, and everybody is told."""
-        self._context.bus.changed("settings", "approvals")  # first: a turn that begins meanwhile goes by them
+        """Apply changed rules: running runs lose what is now denied, and everybody is notified."""
+        self._context.bus.changed("settings", "approvals")  # first, so that a turn that begins meanwhile uses them
         await self._context.runs.narrowing.apply()
 
     async def _get(self, rule_id: str) -> PermissionRule:
@@ -273,7 +275,7 @@ class PermissionService:
         return found
 
     async def agent(self, wanted: str) -> Agent:
-        """The agent of this id or name; raises NotFoundError."""
+        """Return the agent with this id or name; raises NotFoundError."""
         agents = await self._context.repos.agents.list()
         found = next((agent for agent in agents if wanted in (agent.id, agent.name)), None)
         if found is None:
@@ -307,7 +309,7 @@ class PermissionService:
 
 
 def _followed(rule: PermissionRule) -> PermissionRule:
-    """A rule of a folder, links followed: as runs name their folder."""
+    """Return a folder's rule with links resolved, as runs name their folder."""
     from atelier_desk.engine.run.permissions import really
 
     if rule.scope is not RuleScope.FOLDER or not Path(rule.scope_id).is_absolute():
@@ -316,7 +318,10 @@ def _followed(rule: PermissionRule) -> PermissionRule:
 
 
 def covers_example(read: pattern.Pattern, example: str) -> bool:
-    """Whether a rule covers an example, written as what stands in brackets: ``git push origin``, ``src/a.py``, ``python.org``."""
+    """Whether a rule covers an example in the form of its argument.
+
+    ``git push origin``, ``src/a.py``, ``python.org``.
+    """
     from atelier_desk.policy.permissions.call_facts import CommandFact, Path
     from atelier_desk.workspace.commands.judge import judge
     from atelier_desk.workspace.commands.prefix_rules import spelled_out

@@ -1,4 +1,4 @@
-"""Projects: folders and fetched pages as a graph that people and agents look things up in."""
+"""Projects: folders and fetched pages as a searchable graph for people and agents."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ INSIDE_DATA = N_("{path} holds Atelier's own data: it cannot become a project.")
 EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
 TEXT = 50_000
-"""Characters of an entity's text in one answer."""
+"""Maximum characters of an entity's text per answer."""
 _SOURCE = 16 * 1024 * 1024
 FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
 
@@ -69,10 +69,10 @@ class ProjectService:
         self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
         self._ingestions = Ingestions(self._repo, self._indexes, self._embedder, context.clock, self._announce, (context.datadir.root,))
         self.some = False
-        """Whether there is a project; told from ``load`` on."""
+        """Whether any project exists; known after ``load``."""
 
     async def load(self) -> None:
-        """Learn whether there are projects, so that agents are offered what looks into them only when there are."""
+        """Check whether there are projects, so that agents are only offered their tools then."""
         self.some = bool(await self._repo.list())
 
     async def list(self) -> list[Project]:
@@ -80,10 +80,10 @@ class ProjectService:
         return await self._repo.list()
 
     async def get(self, project: str) -> Project:
-        """A project by its id or its name, in any case.
+        """Return a project by id or name, ignoring case.
 
         Raises:
-            NotFoundError: there is none; the message names those there are.
+            NotFoundError: there is none; the message lists the projects.
         """
         known = await self._repo.list()
         for each in known:
@@ -93,10 +93,10 @@ class ProjectService:
         raise NotFoundError(N_("There is no project {name}. There are: {names}."), name=project, names=names)
 
     async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project:
-        """A new project, not read yet.
+        """Create a project, not indexed yet.
 
         Raises:
-            UsageError: no such folder, or the folder holds Atelier's own data; a blank name.
+            UsageError: no such folder, or it contains Atelier's own data; a blank name.
             ConflictError: the name is taken.
         """
         wanted = checks.text(name, _("name"), limits.PROJECT_NAME)
@@ -123,8 +123,10 @@ class ProjectService:
         watched: bool | None = None,
         embedded: bool | None = None,
     ) -> Project:
-        """Rename a project, or switch whether searches look at it, whether changed files are read again, and whether it gets vectors.
-        What a switch that is on now asks for begins at once, in the background."""
+        """Rename a project, or switch whether it is searched, watched, or embedded.
+
+        Work required by an enabled switch starts in the background.
+        """
         project = await self._repo.get(project_id)
         given = {"loaded": loaded, "watched": watched, "embedded": embedded}
         fields: dict[str, object] = {field: value for field, value in given.items() if value is not None}
@@ -139,8 +141,10 @@ class ProjectService:
         return changed
 
     async def _catch_up(self, project: Project) -> None:
-        """Read what changed while nobody watched, and make the vectors that are missing. A folder that was never read, or whose reading a
-        person paused, waits for them."""
+        """Index changes made while unwatched, and make missing vectors.
+
+        A folder that was never indexed, or paused by a person, waits for them.
+        """
         if not project.root:
             if project.embedded:
                 await self._ingestions.embed(project)
@@ -153,10 +157,10 @@ class ProjectService:
         except AtelierError as error:
             log.info("a project was not gone on with: %s", error)
             if project.watched and project.loaded and project.root:
-                self._ingestions.watch(project)  # until its folder is there again
+                self._ingestions.watch(project)  # until its folder exists again
 
     async def delete(self, project_id: str) -> int:
-        """Forget a project and all that was read of it; its folder is not touched. Gives how many rows were removed."""
+        """Delete a project and its index; its folder is not touched. Returns the number of deleted rows."""
         await self._repo.get(project_id)
         await self._ingestions.forget(project_id)
         count = await self._repo.delete(project_id)
@@ -166,15 +170,14 @@ class ProjectService:
         self._announce(project_id)
         return count
 
-    # -- reading --------------------------------------------------------------------------------------------------------------------
-
     async def ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
-        """Read a project in the background, or only these files and folders of it (from its root, or absolute). ``force`` reads files
-        again whose content is as it was; with ``emptied`` also a folder without any file left is believed, and what was read of its files
-        is forgotten: a person said so.
+        """Index a project in the background, or only these files and folders (relative to its root, or absolute).
+
+        ``force`` reads unchanged files again; with ``emptied`` an empty folder is accepted, and its indexed files are
+        forgotten, as a person confirmed.
 
         Raises:
-            UsageError: the project has no folder, it is not there, or a path lies outside of it.
+            UsageError: the project has no folder, it is missing, or a path is outside.
         """
         project = await self._repo.get(project_id)
         await self._ingestions.start(project, [_below(project, path) for path in paths], force=force, emptied=emptied)
@@ -182,11 +185,13 @@ class ProjectService:
             self._ingestions.watch(project)
 
     async def allow(self, project_id: str, path: str, *, yes: bool = True) -> Project:
-        """Read a file or a folder that was left out because it looks like a secret, from now on; ``yes`` false takes that back, and what
-        was read of it is forgotten. The project is read in the background.
+        """Allow reading a file or folder skipped as a possible secret; ``yes`` False reverts that and forgets what was
+        read.
+
+        The project is indexed in the background.
 
         Raises:
-            UsageError: the path lies outside of the project, or it was not left out for that.
+            UsageError: the path is outside the project, or was not skipped for that reason.
         """
         project = await self._repo.get(project_id)
         below = _below(project, path)
@@ -198,7 +203,7 @@ class ProjectService:
             known.append(below)
         elif len(known) == len(project.readable):
             raise UsageError(N_("Nobody said that {path} is read."), path=below or project.root)
-        async with self._ingestions.aside(project):  # what goes on after it knows of this
+        async with self._ingestions.aside(project):  # later indexing respects this
             await self._forget(project_id, below)
             project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
             await self._repo.save(project)
@@ -206,31 +211,33 @@ class ProjectService:
         return project
 
     async def stop(self, project_id: str) -> None:
-        """Pause; ``ingest`` goes on where it stopped."""
+        """Pause indexing; ``ingest`` continues it."""
         await self._ingestions.stop(project_id)
 
     async def states(self) -> dict[str, IngestState]:
-        """By project, how far ingestions are that are under way, paused, or ended since the start."""
+        """Return, by project, running and paused indexing, and runs ended since the start."""
         return dict(self._ingestions.states)
 
     async def wait(self, project_id: str) -> IngestState | None:
-        """Until the project is no longer being read; how its ingestion ended."""
+        """Wait until the project is no longer being indexed; return its final state."""
         await self._ingestions.wait(project_id)
         return self._ingestions.states.get(project_id)
 
     async def embed(self, project_id: str, *, kinds: Sequence[EntityKind] = (), force: bool = False) -> None:
-        """Make the missing vectors of a project in the background, of these kinds of entities or of all; with ``force`` also those that are
-        there, anew. ``IngestState.done`` says of how many texts in the end.
+        """Make missing vectors of a project in the background, of these kinds or all; with ``force`` also existing ones
+        again.
+
+        ``IngestState.done`` finally is the number of texts.
 
         Raises:
-            UsageError: no embedder is chosen in the settings.
+            UsageError: no embedder is configured.
         """
         if self._embedder() is None:
             raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
         await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
 
     async def follow_embedder(self) -> None:
-        """Make the vectors that projects lack of the embedder of the settings, in the background; what they have of others is kept."""
+        """Make the projects' missing vectors for the configured embedder, in the background; others are kept."""
         if self._embedder() is None:
             return
         for project in await self._repo.list():
@@ -238,8 +245,10 @@ class ProjectService:
                 await self._ingestions.embed(project)
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
-        """Of these folders, or of all that are granted to workflows, those that lie in no project and that nobody was asked about.
-        A whole home or disk is nobody's project, nor is Atelier's own data."""
+        """Return folders (these, or all granted ones) outside any project that nobody was asked about.
+
+        Never a home folder, a disk, or Atelier's own data.
+        """
         if not folders:
             workflows = await self._context.repos.workflows.list()
             folders = [folder for workflow in workflows for folder in workflow.workspace]
@@ -263,7 +272,7 @@ class ProjectService:
         return [ProjectOffer(folder=str(each), name=free_name(each.name, known)) for each in await in_tool_thread(fresh)]
 
     async def answer(self, folder: str, yes: bool) -> Project | None:
-        """Keep what a person said about a folder; with yes it becomes a project, which is read in the background.
+        """Store a person's answer about a folder; if yes, it becomes a project and is indexed in the background.
 
         Raises:
             UsageError: there is no such folder.
@@ -281,20 +290,18 @@ class ProjectService:
         return project
 
     async def go_on(self) -> None:
-        """Take up what an earlier process left undone, and watch the projects that are watched."""
+        """Resume unfinished work, and watch the watched projects."""
         await self._finish_deletions()
         for project in await self._repo.list():
             if project.pending or (project.watched and project.loaded and project.ingested_at is not None and project.root):
                 await self._read_on(project)
 
     async def aclose(self) -> None:
-        """Pause all, and end their processes."""
+        """Pause all indexing, and end its processes."""
         await self._ingestions.aclose()
 
-    # -- looking --------------------------------------------------------------------------------------------------------------------
-
     async def statistics(self, project_id: str) -> ProjectStatistics:
-        """What a project holds."""
+        """Count the project's content."""
         await self._repo.get(project_id)
         found = await self._repo.statistics(project_id)
         index = await self._indexes.get(project_id)
@@ -302,12 +309,12 @@ class ProjectService:
         return found.model_copy(update={"texts": texts, "vectors": vectors})
 
     async def problems(self, project_id: str, *, limit: int = 200) -> builtins.list[FileProblem]:
-        """Files that were not read, or not wholly, those that failed first."""
+        """Return files that were not, or not completely, read, earliest failure first."""
         await self._repo.get(project_id)
         return await self._repo.problems(project_id, limit)
 
     async def files(self, project_id: str, *, under: str = "", limit: int = 1000) -> builtins.list[Entity]:
-        """The files of a project by path, below a folder of it."""
+        """Return the files of a project by path, below a folder of it."""
         checks.page(limit)
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
@@ -316,8 +323,9 @@ class ProjectService:
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
     async def entity(self, entity_id: str) -> Entity:
-        """An entity with its text (of a scope as its file is now, of a PDF or office document that of its sections; at most ``TEXT``
-        characters).
+        """Return an entity with its text, at most ``TEXT`` characters.
+
+        A scope's text is read from its present file; a PDF's or office document's consists of its sections.
 
         Raises:
             NotFoundError: there is none.
@@ -337,7 +345,7 @@ class ProjectService:
         return entity
 
     async def _sections(self, index: ProjectIndex, project_id: str, path: str) -> str:
-        """What was read of a document that is no text file, its sections one after the other."""
+        """Return the indexed text of a non-text document, section by section."""
         found = [index.get(each) for each in index.of_file(file_key(project_id, path))]
         sections = sorted(
             (each for each in found if each is not None and each.kind == EntityKind.SECTION), key=lambda each: each.start_line
@@ -355,7 +363,7 @@ class ProjectService:
         limit: int = 20,
         threshold: float = 0.0,
     ) -> builtins.list[ProjectHit]:
-        """Search by words and meaning, the best first: in these projects, or in all that are loaded.
+        """Search by words and meaning, best first: in these projects, or all loaded ones.
 
         Raises:
             UsageError: a blank query, a threshold below 0 or above 1.
@@ -381,11 +389,11 @@ class ProjectService:
         *,
         reads: Callable[[str], bool] = lambda path: True,
     ) -> tuple[builtins.list[Entity], int]:
-        """Entities of a kind that meet conditions, and how many do; see ``knowledge.projects.query``. Of those whose path is not to be read
-        nothing is said.
+        """Return entities of a kind that meet conditions, and their number; see ``knowledge.projects.query``. Unreadable
+        paths are excluded.
 
         Raises:
-            UsageError: a field or an operator that there is not.
+            UsageError: an unknown field or operator.
         """
         checks.page(limit, most=FOUND_MAX)
         await self._repo.get(project_id)
@@ -396,7 +404,7 @@ class ProjectService:
         return await self._repo.entities([each.id for each in found[:limit]], project_id), len(found)
 
     async def forget_path(self, project_id: str, path: str) -> int:
-        """Forget what was read of a file or of the files in a folder, until they are read again; gives how many files."""
+        """Forget a file, or the files in a folder, until read again; return the number of files."""
         project = await self._repo.get(project_id)
         below = path if is_address(path) else _below(project, path)
         async with self._ingestions.aside(project):
@@ -413,7 +421,7 @@ class ProjectService:
         return len(gone)
 
     async def add_pages(self, project_id: str, pages: Sequence[tuple[str, str, str]]) -> int:
-        """Keep fetched pages (address, title, Markdown) in a project; gives how many entities there are of them."""
+        """Store fetched pages (address, title, Markdown) in a project; return their number of entities."""
         project = await self._repo.get(project_id)
         return await self._ingestions.add_pages(project, pages)
 
@@ -426,11 +434,11 @@ class ProjectService:
         depth: int = 1,
         limit: int = 200,
     ) -> Exploration:
-        """What is around an entity, by these relations (all without any), to a depth of 1 to 5.
+        """Return the surroundings of an entity, by these relations (default: all), to a depth of 1 to 5.
 
         Raises:
             NotFoundError: there is no such entity.
-            LimitError: the depth or the limit is out of bounds.
+            LimitError: depth or limit is out of range.
         """
         checks.page(limit, most=EXPLORED_MAX)
         if not 1 <= depth <= DEPTH_MAX:
@@ -443,11 +451,12 @@ class ProjectService:
         )
 
     async def among(self, entity_ids: Sequence[str], touching: Sequence[str] = ()) -> builtins.list[Relation]:
-        """All relations among these entities of one project; with ``touching`` those alone that lead to or from one of these. Ids that
-        there are not, or that are of another project, are passed over.
+        """Return all relations among these entities of one project; with ``touching``, only those with an end in it.
+
+        Unknown ids, and those of other projects, are ignored.
 
         Raises:
-            NotFoundError: the first of them is of no project.
+            NotFoundError: the first of them belongs to no project.
             LimitError: more than ``EXPLORED_MAX`` entities.
         """
         if not entity_ids:
@@ -457,12 +466,14 @@ class ProjectService:
         return [relation(each) for each in await in_tool_thread(index.among, entity_ids, frozenset(touching))]
 
     async def source(self, entity_id: str) -> tuple[str, int, int]:
-        """The text of an entity's file as it is now (of a notebook the sources of its cells), and the first and last line of the entity
-        (0 for the whole file).
+        """Return the present text of an entity's file (for a notebook its joined cells), and the entity's first and last
+        line.
+
+        0 for the whole file.
 
         Raises:
             NotFoundError: there is no such entity, or its file is gone.
-            UsageError: its file is no text, or it stands in none.
+            UsageError: its file is not text, or it has none.
         """
         project, index = await self._home(entity_id)
         found = index.get(entity_id)
@@ -476,16 +487,14 @@ class ProjectService:
         return text, found.start_line, found.end_line
 
     async def _finish_deletions(self) -> None:
-        """Of projects whose deletion was cut off nothing stays."""
+        """Complete interrupted deletions of projects."""
         for project in await self._repo.leaving():
-            with contextlib.suppress(NotFoundError):  # two may do so at once
+            with contextlib.suppress(NotFoundError):  # concurrent completion
                 await self._repo.delete(project.id)
             await self._indexes.forget(project.id)
 
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
-
     async def _home(self, entity_id: str) -> tuple[Project, ProjectIndex]:
-        """The project of an entity, and its index."""
+        """Return the project of an entity, and its index."""
         if is_entity_id(entity_id):
             for project in await self._repo.list():
                 if entity_id.startswith(project_key(project.id)):
@@ -508,7 +517,7 @@ class ProjectService:
         return str(folder)
 
     def _is_own(self, folder: Path) -> bool:
-        """Whether a folder, without links, lies in Atelier's own data."""
+        """Whether a folder (links resolved) lies in Atelier's own data."""
         return folder.is_relative_to(self._context.datadir.root.resolve())
 
     def _announce(self, project_id: str) -> None:
@@ -516,10 +525,10 @@ class ProjectService:
 
 
 def _below(project: Project, path: str) -> str:
-    """A path from the project's root, with ``/``.
+    """Return a path relative to the project's root, with ``/``.
 
     Raises:
-        UsageError: it lies outside.
+        UsageError: it is outside.
     """
     whole = os.path.normpath(os.path.join(project.root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
     inside = os.path.relpath(whole, project.root)
@@ -542,6 +551,6 @@ def _text(root: str, path: str, closed: tuple[Path, ...]) -> str:
 def _cells(text: str) -> str:
     from atelier_desk.knowledge.parsing.documents.notebook import plain
 
-    with contextlib.suppress(AtelierError):  # no notebook any more: it is shown as it is
+    with contextlib.suppress(AtelierError):  # no longer a notebook: shown as it is
         return plain(text)
     return text

@@ -1,4 +1,4 @@
-"""Prompts of a person: storing them, their files, and filling in what ``/name`` calls."""
+"""A person's prompts: storage, files, and substitution for ``/name``."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ UNKNOWN = N_("The prompt {name} has no variable {unknown}. Its variables: {names
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A prompt that was stored, and the fields of its file that were not taken over."""
+    """A stored prompt, and the unsupported fields of its file."""
 
     prompt: Prompt
     ignored: tuple[str, ...] = ()
 
 
 class PromptService:
-    """Prompts, each with a name of its own. Changes are announced as ``prompt`` with the prompt's id."""
+    """Prompts with unique names. Changes are announced as ``prompt`` with the prompt's id."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -46,7 +46,7 @@ class PromptService:
         return await self._context.repos.prompts.get(prompt_id)
 
     async def by_name(self, name: str) -> Prompt:
-        """The prompt of that name; the error names the ones there are."""
+        """Return the prompt with this name; the error lists the existing ones."""
         found = await self._context.repos.prompts.named(name.strip().removeprefix("/"))
         if found is None:
             names = ", ".join(prompt.name for prompt in await self.list()) or _("none")
@@ -54,10 +54,10 @@ class PromptService:
         return found
 
     async def save(self, draft: PromptDraft, id: str | None = None) -> Prompt:
-        """Store a new prompt, or change the one with ``id``. A person has read its text then.
+        """Store a new prompt, or change the one with ``id``. Its text then counts as reviewed by a person.
 
         Raises:
-            UsageError, LimitError, ConflictError: the name or the text cannot be stored so, or the name is taken.
+            UsageError, LimitError, ConflictError: invalid name or text, or the name is taken.
         """
         return await self._store(draft.checked(), id, ())
 
@@ -74,7 +74,7 @@ class PromptService:
         if old is None and len(await repo.list()) >= limits.PROMPTS:
             raise LimitError(N_("There are {most} prompts already; more are not kept. Delete one first."), most=limits.PROMPTS)
         now = self._context.clock.now()
-        # What is pasted may hold half a character, which no database takes.
+        # Pasted text may contain lone surrogates, which databases refuse.
         values = {**{name: mended(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}
         prompt = old.model_copy(update=values) if old is not None else Prompt(**values, created_at=now)
         return await self._keep(prompt)
@@ -85,33 +85,33 @@ class PromptService:
         return prompt
 
     async def delete(self, prompt_id: str) -> Prompt:
-        """Remove it, and give what it was: ``put_back`` undoes it."""
+        """Delete and return a prompt: ``put_back`` reverts it."""
         prompt = await self.get(prompt_id)
         await self._context.repos.prompts.delete(prompt_id)
         self._context.bus.changed("prompt", prompt_id)
         return prompt
 
     async def put_back(self, prompt: Prompt) -> Prompt:
-        """Store a deleted prompt as it was; under another name when its own was given away meanwhile."""
+        """Restore a deleted prompt, under another name if its own was taken meanwhile."""
         return await self._keep(prompt.model_copy(update={"name": await self._free_name(prompt.name)}))
 
     async def duplicate(self, prompt_id: str) -> Prompt:
-        """A copy under a name that is free. It comes from where the prompt does."""
+        """Return a copy under a free name, with the same origin."""
         prompt = await self.get(prompt_id)
         draft = prompt.draft.model_copy(update={"name": await self._free_name(prompt.name)})
         return await self._store(draft, None, prompt.tainted)
 
     async def export_text(self, prompt_id: str) -> str:
-        """The prompt as a Markdown file with a header."""
+        """Return the prompt as a Markdown file with a header."""
         return prompt_file.write(await self.get(prompt_id))
 
     async def import_text(self, text: str, file: str, on_conflict: OnConflict | str = OnConflict.RENAME) -> Imported:
-        """Store the prompt of a file, Atelier's own or another program's; ``file`` is its path, which gives a name to one that has none.
+        """Store the prompt of a file, Atelier's own or another program's; ``file`` is its path, the default for the name.
 
-        What an agent wrote into the file after reading from outside is not yet read by a person.
+        Text that an agent wrote to the file after reading outside content does not count as reviewed.
 
         Raises:
-            UsageError, LimitError: there is no prompt in it, or one that cannot be stored.
+            UsageError, LimitError: it contains no prompt, or one that cannot be stored.
         """
         rule = OnConflict.parse(on_conflict)
         read = await in_tool_thread(prompt_file.read, text, file)
@@ -124,17 +124,17 @@ class PromptService:
         return Imported(await self._store(draft, other.id if other is not None else None, tainted), read.ignored)
 
     async def filled(self, name: str, values: Mapping[str, str]) -> str:
-        """The text of a prompt with its variables filled in.
+        """Return a prompt's text with its variables filled in.
 
         Raises:
             NotFoundError: there is no such prompt.
-            UsageError: variables have no value, or there are none of some names; the error names them.
+            UsageError: missing or unknown variables; the error names them.
             LimitError: the text is longer than a message may be.
         """
         return _filled(await self.by_name(name), values)
 
     async def called(self, name: str, given: str) -> Invocation | None:
-        """What a message ``/name given`` calls; None when there is no prompt of just that name.
+        """Return what a message ``/name given`` calls; None if there is no prompt with exactly that name.
 
         Raises:
             UsageError, LimitError: as ``filled``.
@@ -153,7 +153,7 @@ class PromptService:
 
 
 def _numbered(name: str) -> Iterable[str]:
-    """``name``, ``name-2``, ``name-3`` …, never longer than a name may be."""
+    """Yield ``name``, ``name-2``, ``name-3`` …, within the maximum length."""
     yield name
     base, _dash, number = name.rpartition("-")
     base = base if base and number.isdecimal() else name

@@ -1,4 +1,4 @@
-"""Model servers: their configuration, their keys, and the open connections to them."""
+"""Model servers: configuration, keys, and open connections."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 OWN_HEADERS = frozenset({"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "transfer-encoding"})
-"""What each request says of itself: not for its owner to set."""
+"""Headers set by the program itself, not by the user."""
 
 
 class ProviderService:
-    """Model servers. The built-in one is always there. Changes are announced as ``provider`` with the name."""
+    """Model servers. The built-in one always exists. Changes are announced as ``provider`` with the name."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -42,13 +42,13 @@ class ProviderService:
         self._lock = asyncio.Lock()
 
     async def list(self) -> list[ProviderConfig]:
-        """The built-in one first, then the others by name. ``has_key`` is looked up, never the key shown."""
+        """Return the built-in one first, then the others by name, with ``has_key``, never the key."""
         stored = {config.name: config for config in await self._context.repos.providers.list()}
         local = stored.pop(builtin_type().kind, _local())
         return [local, *sorted(stored.values(), key=lambda config: config.name.casefold())]
 
     async def get(self, name: str) -> ProviderConfig:
-        """The provider, also by a name that it had; the error names the ones there are."""
+        """Return a provider, also by a former name; the error lists the providers."""
         known = {config.name: config for config in await self.list()}
         if name not in known:
             name = (await self._context.settings.get()).provider_names.get(name, name)
@@ -58,7 +58,7 @@ class ProviderService:
         raise NotFoundError(N_("There is no provider {name}. Providers: {names}."), name=name, names=names)
 
     async def save(self, config: ProviderConfig, *, new: bool = False) -> ProviderConfig:
-        """Store a provider; with ``new`` the name must be free. Its open connection is closed, the next use opens one as configured."""
+        """Store a provider; with ``new`` the name must be free. Its open connection is closed."""
         _check(config)
         if config.ca_file:
             config = config.model_copy(update={"ca_file": str(await asyncio.to_thread(_checked_ca_file, config))})
@@ -66,9 +66,9 @@ class ProviderService:
         if new and config.name in known:
             raise ConflictError(N_("A provider named {name} already exists."), name=config.name)
         if config.name not in known and not config.has_key:
-            await self._forget_secrets(config)  # a kill, or a disk that was full, can have left some of another one
+            await self._forget_secrets(config)  # a kill or a full disk can have left secrets of a former one
         await self._context.repos.providers.save(config)
-        if config.name in (await self._context.settings.get()).provider_names:  # whoever had it before is found by it no more
+        if config.name in (await self._context.settings.get()).provider_names:  # the former holder of the name is no longer found by it
             await self._context.settings.update(provider_names=lambda names: {was: now for was, now in names.items() if was != config.name})
         await self._release(config)
         if config.name in known:
@@ -78,13 +78,14 @@ class ProviderService:
         return config
 
     async def rename(self, name: str, to: str) -> ProviderConfig:
-        """Call a provider otherwise. Its key, what is known of its models, its agents and the settings go along; workflows and runs that
-        know the former name find it by that. All of it happens, or nothing: keys stand under both names until all else is stored.
+        """Rename a provider with its key, models, agents and settings; workflows and runs find it by the former name.
+
+        All or nothing: keys exist under both names until everything else is stored.
 
         Raises:
-            UsageError: it is the built-in one, or this cannot be a name.
+            UsageError: it is the built-in one, or the name is invalid.
             ConflictError: the name is taken.
-            StorageError: its key cannot be kept under the new name (code ``keys``).
+            StorageError: its key cannot be stored under the new name (code ``keys``).
         """
         config = await self.get(name)
         if provider_type(config.kind).builtin:
@@ -116,7 +117,7 @@ class ProviderService:
         return renamed
 
     async def delete(self, name: str) -> None:
-        """Remove a provider and its key. The built-in one stays; one that an agent uses is refused, with the agents' names."""
+        """Delete a provider and its key. The built-in one stays; one used by an agent is refused, naming the agents."""
         if name == builtin_type().kind:
             raise UsageError(N_("The built-in provider cannot be removed; disable it instead."), code="builtin")
         config = await self.get(name)
@@ -126,7 +127,8 @@ class ProviderService:
             raise ConflictError(N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users))
         await self._context.settings.update(
             last_model=lambda model: "" if model.startswith(f"{name}/") else model,
-            provider_names=lambda names: {was: now for was, now in names.items() if now != name},  # the next of this name is another one
+            # the next provider with this name is a different one
+            provider_names=lambda names: {was: now for was, now in names.items() if now != name},
         )
         if config.has_key:
             await asyncio.to_thread(self._context.vault.delete, name)
@@ -137,10 +139,10 @@ class ProviderService:
         self._context.bus.changed("provider", name)
 
     async def test(self, name: str, *, load: bool = True) -> ProviderHealth:
-        """Reach the server and list its models; a server's fault is a result, not an error, and so is a key that is not there.
+        """Connect to the server and list its models; faults and missing keys are results, not errors.
 
-        Where nothing answers as it should, other addresses of the same host are tried (see ``llm.address``). Without ``load``, the built-in
-        provider's model is checked but not loaded.
+        If the address does not work, others on the same host are tried (see ``llm.wire.address``). Without ``load``,
+        the built-in provider's model is checked but not loaded.
         """
         try:
             return await (await self.provider(name)).test(load=load)
@@ -148,7 +150,7 @@ class ProviderService:
             return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
 
     async def models(self, name: str) -> builtins.list[ModelInfo]:
-        """The models the server offers, with what the user changed about them, and those that the user alone knows of."""
+        """Return the server's models with the user's changes, and those only the user knows."""
         config = await self.get(name)
         offered = await (await self.provider(name)).list_models()
         stored = {info.name: info for info in await self._context.repos.models.list(config.name)}
@@ -158,7 +160,7 @@ class ProviderService:
         return [with_learned(listed.applied(config, info), stored.get(info.name)) for info in offered]
 
     async def test_draft(self, draft: ProviderDraft) -> ProviderHealth:
-        """``test`` for a server that is not stored, or not as it is in the form; nothing of it is kept."""
+        """Test an unsaved server or form; nothing is stored."""
         try:
             async with self._trying(draft) as server:
                 return await server.test()
@@ -166,7 +168,7 @@ class ProviderService:
             return ProviderHealth(ok=False, message=error.localized(_), code=error.code)
 
     async def draft_models(self, draft: ProviderDraft) -> builtins.list[ModelInfo]:
-        """What a server that is not stored offers, in its own order.
+        """Return the models of an unsaved server, in its own order.
 
         Raises:
             ProviderError: it cannot be reached, or refused.
@@ -175,20 +177,20 @@ class ProviderService:
             return await server.list_models()
 
     async def try_draft(self, draft: ProviderDraft, model: str) -> Trial:
-        """``try_model`` for a server that is not stored."""
+        """Like ``try_model`` for an unsaved server."""
         from atelier_desk.engine.services.connection_test import try_model
 
         async with self._trying(draft) as server:
             return await try_model(server, model, self._context.clock)
 
     async def set_key(self, name: str, key: str) -> bool:
-        """Keep the API key.
+        """Store the API key.
 
         Returns:
-            False when it is known until the program ends, and no longer (``keys.store``).
+            False if it is only known until the program ends (``keys.store``).
 
         Raises:
-            ProviderError: the text cannot be a key (code ``auth``).
+            ProviderError: the text is not a valid key (code ``auth``).
         """
         config = await self.get(name)
         kept = await asyncio.to_thread(self._context.vault.set, config.name, key)
@@ -196,13 +198,13 @@ class ProviderService:
         return kept
 
     async def set_headers(self, name: str, values: Mapping[str, str]) -> bool:
-        """Put values of request headers into the keyring and name the headers in the configuration.
+        """Store request header values in the keyring, and name the headers in the configuration.
 
         Returns:
-            False when they are known until the program ends, and no longer.
+            False if they are only known until the program ends.
 
         Raises:
-            ProviderError: a text cannot be the value of a header (code ``auth``).
+            ProviderError: a text is not a valid header value (code ``auth``).
         """
         config = await self.get(name)
         await self.save(config.model_copy(update={"headers": {**config.headers, **dict.fromkeys(values, "")}}))
@@ -217,24 +219,25 @@ class ProviderService:
         await self.save(config.model_copy(update={"has_key": False}))
 
     async def try_model(self, name: str, model: str) -> Trial:
-        """Ask a model for a sentence, through the very way that work takes later.
+        """Ask a model for a sentence, through the same path as real work.
 
         Raises:
-            ProviderError: it cannot be reached, refused, answered nothing, or was silent for ``trial.SILENCE_S``.
+            ProviderError: it cannot be reached, refused, answered nothing, or was silent for
+                ``connection_test.SILENCE_S``.
         """
         from atelier_desk.engine.services.connection_test import try_model
 
         return await try_model(await self.provider(name), model, self._context.clock)
 
     async def detect(self) -> builtins.list[DetectedServer]:
-        """Ollama, LM Studio and llama.cpp servers that answer on this machine's loopback and are not configured yet."""
+        """Find local Ollama, LM Studio and llama.cpp servers that are not configured yet."""
         from atelier_desk.llm.wire.detect import detect
 
         known = {config.base_url.rstrip("/") for config in await self.list() if config.base_url}
         return [found for found in await detect(self._context.clock) if found.base_url.rstrip("/") not in known]
 
     async def provider(self, name: str) -> Provider:
-        """The connection to a provider, opened at first use and shared.
+        """Return the shared connection to a provider, opened at first use.
 
         Raises:
             NotFoundError: no such provider.
@@ -243,7 +246,7 @@ class ProviderService:
         """
         opened = self._open.get(name)
         if opened is not None:
-            # Every change of its configuration goes through ``save`` and ``delete``, which close it.
+            # Configuration changes go through ``save`` and ``delete``, which close it.
             return opened
         async with self._lock:
             config = await self.confirmed(name)
@@ -258,11 +261,11 @@ class ProviderService:
             return self._open[config.name]
 
     async def confirmed(self, name: str) -> ProviderConfig:
-        """``get`` for who is about to send something there.
+        """Like ``get`` before something is sent.
 
         Raises:
             NotFoundError: no such provider.
-            ProviderError: its address came with data from elsewhere, and nobody confirmed it (code ``held``).
+            ProviderError: its address is from foreign data and unconfirmed (code ``held``).
         """
         config = await self.get(name)
         if (grant := await self._held(config.name)) is not None:
@@ -274,14 +277,14 @@ class ProviderService:
         return next((each for each in held if each.kind is HeldKind.PROVIDER and each.name == name), None)
 
     async def _release(self, config: ProviderConfig | None, name: str = "") -> None:
-        """A person changed or removed a provider: it no longer waits once nothing stands in it of what was to be confirmed."""
+        """After a change by a person, release a provider in which nothing is left to confirm."""
         grant = await self._held(config.name if config is not None else name)
         if grant is not None and (config is None or not waits(grant, of_provider(config))):
             await self._context.settings.update(held=lambda held: tuple(each for each in held if each.id != grant.id))
 
     @asynccontextmanager
     async def _trying(self, draft: ProviderDraft) -> AsyncIterator[Provider]:
-        """A connection to a draft's server with its key in memory alone; closed at the end, also by cancellation."""
+        """Yield a temporary connection to a draft's server with its key in memory only."""
         from atelier_desk.llm.factory import create_provider
 
         config = draft.config
@@ -308,14 +311,14 @@ class ProviderService:
             await provider.aclose()
 
     async def _forget_headers(self, config: ProviderConfig, *, keep: ProviderConfig | None = None) -> None:
-        """Take values out of the keyring that no header needs any more."""
+        """Remove header values from the keyring that are no longer needed."""
         kept = {header.lower() for header, form in keep.headers.items() if not form} if keep is not None else set()
         for header, form in config.headers.items():
             if not form and header.lower() not in kept:
                 await asyncio.to_thread(self._context.vault.delete_header, config.name, header)
 
     async def _forget_secrets(self, config: ProviderConfig) -> None:
-        """Take away what stands under a name that no provider has."""
+        """Delete secrets stored under a name without a provider."""
         await asyncio.to_thread(self._context.vault.forget, config.name, _own_headers(config))
 
     async def _forget(self, name: str) -> None:
@@ -327,7 +330,7 @@ class ProviderService:
 
 
 def _own_headers(config: ProviderConfig) -> list[str]:
-    """The headers whose values are kept where keys are."""
+    """Return the headers whose values are stored with the keys."""
     return [header for header, form in config.headers.items() if not form]
 
 
@@ -337,7 +340,7 @@ def _local() -> ProviderConfig:
 
 
 def _renamed(old: str, new: str) -> dict[str, Callable[[Any], Any]]:
-    """What changes in the settings when a provider is called otherwise."""
+    """Return the changes of settings for a renamed provider."""
 
     def model(name: str) -> str:
         return f"{new}/{name.removeprefix(f'{old}/')}" if name.startswith(f"{old}/") else name
@@ -357,7 +360,7 @@ def _renamed(old: str, new: str) -> dict[str, Callable[[Any], Any]]:
 
 
 def _check(config: ProviderConfig) -> None:
-    """Refuse what could never work: the built-in name for another kind, a URL that is none, a variable name that is none."""
+    """Refuse invalid configurations: the built-in name for another kind, an invalid URL or variable name."""
     if (config.name == builtin_type().kind) != provider_type(config.kind).builtin:
         raise UsageError(N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin")
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
@@ -387,7 +390,7 @@ def _check(config: ProviderConfig) -> None:
 
 
 def _checked_ca_file(config: ProviderConfig) -> Path:
-    """The whole path of the CA file. Raises UsageError when no certificates can be read from it."""
+    """Return the absolute path of the CA file. Raises UsageError if it contains no readable certificates."""
     from atelier_desk.llm.wire.transport import check_ca_file
 
     path = Path(config.ca_file).expanduser().absolute()
@@ -400,5 +403,5 @@ def _checked_ca_file(config: ProviderConfig) -> Path:
 
 
 def _hidden(text: str) -> str:
-    """The first characters of what may be a key typed in the wrong place."""
+    """Return the first characters of what may be a misplaced key."""
     return text[:4] + "…"

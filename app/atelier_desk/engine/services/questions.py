@@ -1,4 +1,4 @@
-"""Questions agents ask: the queue, answers with the rules explained, and the time a question was really seen."""
+"""Questions of agents: the queue, answers, and visibility."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from atelier_desk.presentation import validation
 from atelier_desk.support.i18n import N_
 
 SEEN_STEP_MS = 60_000
-"""Most milliseconds one ``seen`` report may count: a screen reports about once a second, so more means a machine that slept."""
+"""Maximum milliseconds counted per ``seen`` report: screens report about once a second, so more means suspension."""
 ENDS = {QuestionStatus.ANSWERED: N_("answered"), QuestionStatus.SKIPPED: N_("skipped"), QuestionStatus.TIMEOUT: N_("timed out")}
-"""How a question that is no longer open ended, for people."""
+"""How a closed question ended, for people."""
 
 
 def problem_text(code: str, asked: UserQuestion) -> str:
-    """The English sentence (marked for translation) for what ``QuestionAnswer.problem`` found."""
+    """Return the translatable English sentence for a result of ``QuestionAnswer.problem``."""
     return {
         "option": N_("Choose at least one option: {options}."),
         "unknown_option": N_("The question has no such option; its options are {options}."),
@@ -39,21 +39,21 @@ class QuestionService:
         self._context = context
 
     async def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
-        """What waits for an answer, in the order it was asked; of all workflows, or of one."""
+        """Return unanswered questions in order, of all workflows or one."""
         return await self._context.repos.questions.pending(workflow_id)
 
     async def list(self, workflow_id: str) -> list[UserQuestion]:
-        """All questions of a workflow, answered ones too."""
+        """Return all questions of a workflow, including answered ones."""
         return await self._context.repos.questions.list(workflow_id)
 
     async def get(self, question_id: str) -> UserQuestion:
         return await self._context.repos.questions.get(question_id)
 
     async def answer(self, question_id: str, answer: QuestionAnswer, *, go_on: bool = True) -> UserQuestion:
-        """Answer a pending question; its run goes on, unless ``go_on`` is false. The text is kept without the white space around it.
+        """Answer a pending question; its run continues unless ``go_on`` is False. The text is stripped.
 
         Raises:
-            UsageError: the answer breaks the question's rules (code ``option``, ``unknown_option``, ``no_text`` or ``text``).
+            UsageError: the answer is invalid (code ``option``, ``unknown_option``, ``no_text`` or ``text``).
             ConflictError: it was answered, skipped or timed out meanwhile.
         """
         asked = await self._open(question_id)
@@ -69,7 +69,7 @@ class QuestionService:
         return await self._finish(asked, QuestionStatus.ANSWERED, answer.selected_options, answer.text_response, go_on=go_on)
 
     async def answer_with(self, question_id: str, options: Sequence[str] = (), text: str = "", *, go_on: bool = True) -> UserQuestion:
-        """``answer`` from plain values: each option by its id, its label or its number from 1."""
+        """Like ``answer`` with plain values: options by id, label or number from 1."""
         asked = await self._open(question_id)
         if len(text) > limits.QUESTION_TEXT_RESPONSE:
             raise LimitError(
@@ -82,14 +82,14 @@ class QuestionService:
         return await self.answer(question_id, answer, go_on=go_on)
 
     async def skip(self, question_id: str, *, go_on: bool = True) -> UserQuestion:
-        """Skip a pending question; the agent is told so and goes on, unless ``go_on`` is false."""
+        """Skip a pending question; the agent is told and continues, unless ``go_on`` is False."""
         return await self._finish(await self._open(question_id), QuestionStatus.SKIPPED, go_on=go_on)
 
     async def seen(self, question_id: str, ms: int) -> float | None:
-        """Count ``ms`` milliseconds in which the question was visible; when they use up its timeout, it times out.
+        """Count ``ms`` milliseconds in which the question was visible; time it out when its timeout is used up.
 
         Returns:
-            Seconds left, 0.0 when it timed out just now, None when it waits for ever or is no longer pending.
+            Seconds left, 0.0 if it just timed out, None if it waits forever or is no longer pending.
         """
         if ms < 0:
             raise LimitError(N_("The time seen cannot be negative ({ms} ms)."), ms=ms)
@@ -135,7 +135,10 @@ class QuestionService:
 
 
 def resolve_options(asked: UserQuestion, given: Sequence[str]) -> tuple[str, ...]:
-    """Option ids from ids, labels (any case) or numbers from 1; what fits nothing is kept, so that the answer's check names it."""
+    """Return option ids from ids, labels (any case) or numbers from 1.
+
+    Unknown values are kept for the answer's validation.
+    """
     options = asked.spec.options
     ids = {option.id: option.id for option in options}
     labels = {option.label.casefold(): option.id for option in options}

@@ -1,4 +1,4 @@
-"""Reports of a workflow: reading, writing and deleting them, and where their files are."""
+"""Reports of a workflow: reading, writing, deleting, and file locations."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ class ReportService:
         return await self._context.repos.reports.list(workflow_id)
 
     async def read(self, workflow_id: str, name: str, *, check: bool = True) -> str:
-        """The report's Markdown; with ``check`` false also that of a file which is not as it was written.
+        """Return the report's Markdown; with ``check`` False even if it is damaged.
 
         Raises:
             NotFoundError: there is no such report.
-            StorageError: ``damaged_file`` when another program changed the file or it is damaged, ``read_only`` when it cannot be read.
+            StorageError: ``damaged_file`` if another program changed the file or it is damaged, ``read_only`` if it
+                cannot be read.
         """
         return await self._context.repos.reports.read(workflow_id, name, check=check)
 
     async def accept(self, workflow_id: str, name: str) -> Report:
-        """Take the report's file as it is now, after a person changed it with another program.
+        """Accept the report's present file after a person changed it with another program.
 
         Raises:
             LimitError: it has more than 200 000 characters.
@@ -46,7 +47,7 @@ class ReportService:
         return report
 
     async def write(self, workflow_id: str, name: str, text: str) -> Report:
-        """Create a report or replace its text, at most 200 000 characters; the name is a plain file name without folders."""
+        """Create a report or replace its text, at most 200 000 characters; the name is a plain file name."""
         name = report_name(name)
         _check_length(text)
         await self._context.repos.workflows.get(workflow_id)
@@ -62,11 +63,11 @@ class ReportService:
         return stored
 
     async def check_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[int, builtins.list[StorageError]]:
-        """Read every report of every workflow. Gives how many there are, and the error of each that is missing or not as it was written."""
+        """Read every report of every workflow. Returns their number, and an error for each missing or damaged one."""
         return await self._context.repos.reports.check_all(progress)
 
     async def delete(self, workflow_id: str, name: str) -> str | None:
-        """Remove a report; gives its text, so that ``write`` can undo it, or None when its file is gone."""
+        """Delete a report and return its text, for undoing with ``write``; None if its file is gone."""
         try:
             text = await self.read(workflow_id, name, check=False)
         except StorageError:
@@ -76,7 +77,7 @@ class ReportService:
         return text
 
     async def path(self, workflow_id: str, name: str) -> Path:
-        """The report's file, for a file manager or another program."""
+        """Return the report's file, for other programs."""
         report = await self._context.repos.reports.get(workflow_id, name)
         return self._context.repos.reports.path(workflow_id, report.name)
 

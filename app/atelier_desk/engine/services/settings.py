@@ -1,4 +1,4 @@
-"""Settings: reading, changing with checks, and putting the change into force at once."""
+"""Settings: reading, validated changes, and applying them at once."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class SettingsService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._changing = asyncio.Lock()
-        """Two changes at once must not each write back what the other one replaced."""
+        """Concurrent changes must not overwrite each other."""
         self._installing = asyncio.Lock()
         self._known: Settings | None = None
         self._changes = 0
         context.bus.on_changed(self._changed)
 
     async def get(self) -> Settings:
-        """All settings, with the standing rules that are in force; read once, and again after a change was announced."""
+        """Return all settings with the active standing rules; cached until a change is announced."""
         if self._known is not None:
             return self._known
         changes = self._changes
@@ -46,15 +46,15 @@ class SettingsService:
             self._changes += 1
 
     async def update(self, *others: Statement, **fields: Any) -> Settings:
-        """Change some settings, store them and have those who subscribed to them apply them at once.
-        The standing rules are changed by ``ApprovalService`` alone. A value may be a function that makes it of the one before: of two who
-        each add to a setting at once, neither takes away what the other added. ``others`` are stored with them, in the same transaction.
+        """Change settings, store them and notify subscribers at once.
 
-        After a switch of the embedder the vectors of memories and projects are computed again in the background; memories are searched by
-        the old ones meanwhile, projects by their words.
+        Standing rules are only changed by ``ApprovalService``. A value may be a function of the previous one, so that
+        concurrent additions are not lost. ``others`` are stored in the same transaction. After a switch of the
+        embedder, vectors of memories and projects are computed in the background; memories are searched with the old
+        ones meanwhile, projects by words.
 
         Raises:
-            UsageError: an unknown setting or a value out of bounds; the error names both.
+            UsageError: an unknown setting or an invalid value; the error names both.
         """
         async with self._changing:
             old = await self._context.repos.settings.load()
@@ -62,10 +62,10 @@ class SettingsService:
             return await self._update(made, *others)
 
     async def set(self, key: str, value: object) -> Settings:
-        """Change one setting, as ``update`` does; ``approvals.timeout_s`` is one inside another.
+        """Change one setting like ``update``; ``approvals.timeout_s`` is nested.
 
         Raises:
-            UsageError: no setting has this key, or the value is out of bounds.
+            UsageError: no setting has this key, or the value is invalid.
         """
         async with self._changing:
             name, _dot, inside = key.partition(".")
@@ -73,7 +73,8 @@ class SettingsService:
             return await self._update({name: checks.inside(getattr(old, name, None), key, inside, value)})
 
     async def install_embedder(self, told: Callable[[str], None]) -> None:
-        """Install the package of the sentence-transformers embedder, see ``install``. Where the settings name it already, it is used now.
+        """Install the package of the sentence-transformers embedder, see ``install``. If already configured, it is used
+        now.
 
         Raises:
             UsageError, ProviderError: it could not be installed; nothing was changed.
@@ -94,7 +95,7 @@ class SettingsService:
         if new == old and not others:
             return old
         if new.default_agent_id != old.default_agent_id and "last_agent_id" not in fields:
-            new = new.model_copy(update={"last_agent_id": ""})  # who was just named for new workflows
+            new = new.model_copy(update={"last_agent_id": ""})  # the agent just chosen for new workflows
         if "held" not in fields:
             new = new.model_copy(update={"held": still_held(new)})
         was, now = old.in_force, new.in_force
@@ -102,10 +103,10 @@ class SettingsService:
             searching = was.embedder_before or was.embedder
             before = None if "none" in (searching.kind, now.embedder.kind) or searching == now.embedder else searching
             new = new.model_copy(update={"embedder_before": before, "embedder_paused": False})
-            # First, because an embedder that cannot be made must not be stored.
+            # First, because an embedder that cannot be created must not be stored.
             await self._context.use_embedder(new)
         await self._context.repos.settings.save(new, *others)
-        self._changed("settings", "")  # what follows, and those that it announces to, must see the new ones
+        self._changed("settings", "")  # subscribers, and those they notify, must see the new values
         await self._context.in_force.publish(new.in_force)
         for name in fields:
             if getattr(new, name) != getattr(old, name):

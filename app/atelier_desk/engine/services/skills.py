@@ -1,4 +1,4 @@
-"""Skills and commands: which there are, which of them are used, what a run is told of them, and adding one."""
+"""Skills and commands: available ones, used ones, the catalogue of a run, and adding one."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from atelier_desk.workspace.skills.skill import FILE, Text
 log = logging.getLogger(__name__)
 
 PROMPT = re.compile(r"/([A-Za-z0-9][\w-]{0,31}):(\S+)(?:\s+(.*))?\Z", re.DOTALL)
-"""A message that calls a prompt of an MCP server: ``/server:prompt``, then its arguments."""
+"""Message that calls a prompt of an MCP server: ``/server:prompt``, then its arguments."""
 CALLED = re.compile(r"/(\w[\w.:-]*)(?:\s+(.*))?\Z", re.DOTALL)
-"""A message that calls something: ``/name``, then its arguments."""
+"""Message that calls something: ``/name``, then its arguments."""
 OFF_MOST = 2_000
 MOST_FOLDERS = 50
-"""Of workflows, whose skills are shown together."""
+"""Maximum workflow folders whose skills are shown together."""
 ADDED_FILES = 2_000
 ADDED_BYTES = 50 * 1024 * 1024
-"""Of a skill that is added."""
+"""Maximum bytes of an added skill."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedSkill:
-    """A skill or command, and what holds for it.
+    """A skill or command and its state.
 
     Attributes:
-        trusted: a person trusts the folder it lies in; None when nobody was asked. The user's own places are always trusted.
-        on: nobody switched it off.
-        shadowed_by: the file of the one that is used under its name; empty when none is.
+        trusted: whether its folder is trusted; None if nobody was asked. The user's own places are always trusted.
+        on: it is enabled.
+        shadowed_by: the file used instead under its name; empty if none.
     """
 
     found: FoundSkill
@@ -61,13 +61,13 @@ class ListedSkill:
 
     @property
     def usable(self) -> bool:
-        """Whether it can be called: by whom, its text says."""
+        """Whether it can be called; its text says by whom."""
         return self.found.text is not None and bool(self.trusted) and self.on and not self.shadowed_by
 
 
 @dataclass(frozen=True, slots=True)
 class SkillView:
-    """One of them with its instructions and the names of its other files."""
+    """A skill with its instructions and the names of its other files."""
 
     listed: ListedSkill
     body: str = ""
@@ -76,7 +76,7 @@ class SkillView:
 
 @dataclass(frozen=True, slots=True)
 class SkillLocation:
-    """Those of the user (``folder`` is empty), or of one folder."""
+    """Skills of the user (``folder`` is empty), or of one folder."""
 
     folder: str
     rows: tuple[ListedSkill, ...]
@@ -84,15 +84,18 @@ class SkillLocation:
 
 
 class SkillService:
-    """Skills and commands of the user's places and of granted folders. Changes are announced as ``file`` without an id, as trust is."""
+    """Skills and commands of the user and of granted folders.
+
+    Changes are announced as ``file`` without an id, like trust.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def list(self, folders: Sequence[str] = ()) -> builtins.list[ListedSkill]:
-        """All there are: those of the folders first, in the order in which they win, then those of the user.
+        """Return all skills: of the folders first, in order of precedence, then of the user.
 
-        Of several with one name the first that can be used is used; one that is off, or of a folder that is not trusted, hides none.
+        Among equal names the first usable one is used; disabled or untrusted ones hide none.
         """
         decided = await self._context.files.trusted(folders)
         off = set((await self._context.settings.get()).skills_off)
@@ -109,12 +112,15 @@ class SkillService:
         return rows
 
     async def callable(self, folders: Sequence[str]) -> builtins.list[ListedSkill]:
-        """What a person can call with ``/``, by name."""
+        """Return what a person can call with ``/``, by name."""
         rows = [row for row in await self.list(folders) if row.usable and row.found.text is not None and row.found.text.by_person]
         return sorted(rows, key=lambda row: row.name)
 
     async def files_by_name(self, folders: Sequence[str] | None = None) -> dict[str, str]:
-        """The file that each name calls with ``/``, before prompts of that name. None: of every folder that a workflow works in."""
+        """Return the file that each ``/`` name calls, taking precedence over prompts.
+
+        None: of every workflow folder.
+        """
         if folders is not None:
             rows = await self.callable(folders)
         else:
@@ -123,7 +129,7 @@ class SkillService:
         return {row.name: row.found.file for row in reversed(rows)}
 
     async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
-        """What a run is told there is; a place that cannot be read tells nothing."""
+        """Return the catalogue of a run; unreadable places are skipped."""
         try:
             rows = await self.list(folders)
         except (AtelierError, OSError):
@@ -136,8 +142,11 @@ class SkillService:
         )
 
     async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
-        """Those of the folders of skills, as they are named and with links followed, that lie neither in a place of the user nor in a
-        trusted one of ``folders``. What was taken up there stays when its file is gone."""
+        """Return skill folders, as named and with links resolved, that are neither the user's nor in a trusted one of
+        ``folders``.
+
+        A used skill stays even if its file is gone.
+        """
         settings = await self._context.settings.get()
         try:
             mine = [row.found.folder for row in await self.list()]
@@ -157,10 +166,10 @@ class SkillService:
         return await in_tool_thread(look)
 
     async def show(self, name: str, folders: Sequence[str] = ()) -> SkillView:
-        """One of them, by its name or its file; the one that is used before others.
+        """Return a skill by name or file, by precedence.
 
         Raises:
-            NotFoundError: there is none; the error names those there are.
+            NotFoundError: there is none; the error lists the skills.
         """
         rows = await self.list(folders)
         named = [row for row in rows if name in (row.name, row.found.file, row.found.folder)]
@@ -173,17 +182,17 @@ class SkillService:
         return SkillView(row, body, tuple(await in_tool_thread(find.files, root, row.found)))
 
     async def switch(self, file: str, on: bool) -> None:
-        """Switch one on or off, by its file."""
+        """Enable or disable a skill, by file."""
         if on is (file in (await self._context.settings.get()).skills_off):
             last = () if on else (file,)
             await self._context.settings.update(skills_off=lambda off: (*(each for each in off if each != file), *last)[-OFF_MOST:])
             self._context.bus.changed("file", "")
 
     async def add(self, folder: str) -> FoundSkill:
-        """Copy a skill's folder into the user's own place, from where other programs read it as well.
+        """Copy a skill's folder to the user's own place, which other programs read too.
 
         Raises:
-            UsageError: there is no skill in the folder that can be used, or it is too large.
+            UsageError: the folder contains no usable skill, or is too large.
             ConflictError: there is one of that name.
         """
         added = await in_tool_thread(_add, Path(folder))
@@ -191,7 +200,7 @@ class SkillService:
         return added
 
     async def overview(self) -> builtins.list[SkillLocation]:
-        """The user's own first, then those of each folder that a workflow works in; a folder with none is left out."""
+        """Return the user's own first, then those of each workflow folder; empty folders are omitted."""
         workflows = await self._context.repos.workflows.list()
         folders = builtins.list(dict.fromkeys(folder for workflow in workflows for folder in workflow.workspace))[:MOST_FOLDERS]
         decided = await self._context.files.trusted(folders)
@@ -203,12 +212,14 @@ class SkillService:
         return places
 
     async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
-        """What a message calls with ``/name arguments``: a skill or command, else a prompt of the person's own, else that of an MCP server;
-        None when it calls nothing that can be called.
+        """Return what a message calls with ``/name arguments``: a skill or command, else a person's prompt, else an MCP
+        server's.
+
+        None if it calls nothing.
 
         Raises:
             UsageError, LimitError: the prompt has variables without a value, or is too long with them.
-            NotFoundError, UsageError, McpError: the server cannot make the prompt of this; the error names it.
+            NotFoundError, UsageError, McpError: the server cannot make the prompt; the error names it.
         """
         return await self._called(content, folders) or await self._own(content) or await self._prompted(content)
 
@@ -244,8 +255,8 @@ class SkillService:
         given = called[2] or ""
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
-        # Of whichever workflow and agent a rule is: what is put into the message is read by all that answer it.
-        from atelier_desk.engine.run.permissions import really  # with it comes most of the run engine
+        # Rules of any workflow and agent: the message is read by all that answer it.
+        from atelier_desk.engine.run.permissions import really  # imports most of the run engine
         from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.run_denials import Denials
@@ -261,10 +272,10 @@ class SkillService:
         return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), ""))
 
     async def activate(self, name: str, folders: Sequence[str]) -> OpenedSkill:
-        """A skill's instructions for a model, as they and what holds for them are at this moment.
+        """Return a skill's present instructions for a model.
 
         Raises:
-            ToolError: it is no skill, switched off, not trusted any more, or cannot be read; in words for the model.
+            ToolError: it is not a skill, disabled, untrusted, or unreadable; in words for the model.
         """
         rows = [row for row in await self.list(folders) if row.found.kind == "skill"]
         row = next(
@@ -284,7 +295,7 @@ class SkillService:
         for folder in folders:
             out += find.in_project(self._context.workspace_files.root(folder))
         home = find.home()
-        # A granted home folder is a project: its own places are the user's all the same.
+        # Even if the home folder is granted as a project, its own places are the user's.
         mine = find.of_user(self._context.workspace_files.root(str(home)))
         files = {each.file for each in mine}
         return [*(each for each in out if each.file not in files), *mine]
@@ -295,17 +306,17 @@ def _within(path: str, folders: Iterable[str]) -> bool:
 
 
 def _told(said: Text) -> str:
-    """What models are told of a skill; one for certain files says which."""
+    """Return the description for models, with the file patterns it is for."""
     return f"{said.description} (Only for work on files like {', '.join(said.paths)}.)" if said.paths else said.description
 
 
 async def _folder(found: FoundSkill) -> str:
-    """Where a skill's files really lie: a link that is put there later opens nothing. A command has none."""
+    """Return the real folder of a skill: later links give no access. A command has none."""
     return await in_tool_thread(os.path.realpath, found.folder) if found.kind == "skill" else ""
 
 
 def filled(said: Text, given: str, found: FoundSkill) -> str:
-    """The instructions with arguments, and the skill's own folder, in their places."""
+    """Fill arguments and the skill's own folder into the instructions."""
     body = arguments.filled(said.body, given, said.names)
     return re.sub(r"\$\{(?:CLAUDE|ATELIER)_SKILL_DIR\}", lambda _match: found.folder, body)
 

@@ -1,4 +1,4 @@
-"""Step mode as a person sees it: which runs of a workflow wait for a step, and what each would do."""
+"""Step mode for people: runs that wait for a step, and what each would do."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class WaitingStep:
     """A run that waits for a step.
 
     Attributes:
-        root_run_id: what ``RunManager.step`` takes to let the whole team do one.
-        tools: the calls that would run, by tool name in order; empty when the model would be asked.
-        titles: what those tools are called for people, in the order of ``tools``; empty for a tool without a title.
+        root_run_id: for ``RunManager.step``, to let the whole team take one.
+        tools: calls that would run, by tool name in order; empty if the model would be asked.
+        titles: display names of those tools, in the same order; empty for a tool without a title.
     """
 
     run_id: str
@@ -36,13 +36,13 @@ class WaitingStep:
 
 
 class SteppingService:
-    """What waits for a step, and how a run comes to wait for one."""
+    """Runs that wait for a step, and how they come to wait."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def waiting(self, workflow_id: str) -> tuple[WaitingStep, ...]:
-        """The workflow's runs that wait for a step, those nearest to the root first."""
+        """Return the workflow's runs that wait for a step, nearest to the root first."""
         if await self._at_rest(workflow_id):
             return ()
         found = []
@@ -59,7 +59,7 @@ class SteppingService:
         return tuple(sorted(found, key=lambda step: step.depth))
 
     async def held(self, workflow_id: str) -> WaitingStep | None:
-        """The workflow's root run when a person paused it; None when it works, waits otherwise, was cut off or is over."""
+        """Return the workflow's root run if a person paused it; otherwise None."""
         run_id = self._context.runs.live.alive.get(workflow_id)
         if run_id is None or await self._at_rest(workflow_id):
             return None
@@ -69,7 +69,10 @@ class SteppingService:
         return WaitingStep(run_id, run_id, row.agent_name, 0)
 
     async def from_pause(self, run_id: str) -> bool:
-        """Make a run that a person paused a stepping one, which waits before its next step; False when it waits for another reason."""
+        """Turn a paused run into a stepping one, which waits before its next step.
+
+        False if it waits for another reason.
+        """
         if not await self._by_hand(run_id):
             return False
         await self._context.runs.steering.resume(run_id, mode=RunMode.STEPPING, steps=0)
@@ -84,6 +87,6 @@ class SteppingService:
         return state is not None and state.pause is PauseReason.USER
 
     async def _state(self, run_id: str) -> RunState | None:
-        """The run as it is, from memory or else from its journal. What was said before it is left out: no pause depends on that."""
+        """Return the run's state, from memory or its journal, without earlier messages, which do not affect pauses."""
         handle = self._context.runs.state_of(run_id)
         return handle.state if handle is not None else fold(await run_events(self._context.repos, run_id))

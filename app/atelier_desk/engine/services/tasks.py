@@ -1,4 +1,4 @@
-"""Tasks as the person changes them: the same rules as the agents' TodoTool, recorded in the same journal."""
+"""Task changes by people: the same rules as the agents' TodoTool, in the same journal."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ EDITABLE = frozenset({"name", "description", "priority", "dependencies", "agent_
 
 
 class TaskService:
-    """Tasks of a workflow. Every change is an event of the workflow's journal, which announces it."""
+    """Tasks of a workflow. Every change is a journal event, which announces it."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX) -> list[Task]:
-        """The tasks in the order of the pane, with the status to show: one whose dependencies are open is blocked."""
+        """Return tasks in pane order with display status: one with open dependencies is blocked."""
         checks.page(limit)
         tasks = await self._context.repos.tasks.by_id(workflow_id)
         shown = [task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()]
         return [task for task in sorted(shown, key=_place) if status is None or task.status is status][:limit]
 
     async def across(self, status: TaskStatus | None = None, limit: int = limits.LIST_DEFAULT, offset: int = 0) -> builtins.list[Task]:
-        """Tasks of all workflows with the status to show, urgent ones first, then the newest; done ones only when they are asked for."""
+        """Return tasks of all workflows with display status, urgent ones first, then newest.
+
+        Done ones only on request.
+        """
         checks.page(limit, offset, most=None)
         everywhere: dict[str, dict[str, Task]] = {}
         for task in await all_rows(lambda start, most: self._context.repos.tasks.across(most, start)):
@@ -62,10 +65,10 @@ class TaskService:
         dependencies: Sequence[str] = (),
         agent_assigned: str = "",
     ) -> Task:
-        """A new task at the end of the list.
+        """Create a task at the end of the list.
 
         Raises:
-            UsageError: a field is blank, too long or out of bounds.
+            UsageError: a field is blank, too long or out of range.
             TaskRuleError: a dependency does not exist in the workflow.
         """
 
@@ -89,7 +92,7 @@ class TaskService:
         return await self._change(workflow_id, decide)
 
     async def update(self, workflow_id: str, task_id: str, **fields: Any) -> Task:
-        """Change name, description, priority, dependencies, the agent it is assigned to, or the milliseconds it took."""
+        """Change name, description, priority, dependencies, assigned agent, or duration in milliseconds."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             raise UsageError(N_("A task's {names} cannot be changed here; allowed: {allowed}."), names=", ".join(unknown),
@@ -106,7 +109,7 @@ class TaskService:
         return await self._change(workflow_id, decide)
 
     async def set_status(self, workflow_id: str, task_id: str, status: TaskStatus | str) -> Task:
-        """Change the status; a task cannot start or complete before its dependencies are completed (``TaskRuleError`` names them)."""
+        """Change the status; a task cannot start or complete before its dependencies (``TaskRuleError`` names them)."""
         try:
             wanted = TaskStatus(status)
         except ValueError:
@@ -121,8 +124,10 @@ class TaskService:
         return await self._change(workflow_id, decide)
 
     async def edit(self, task: Task, **fields: Any) -> Task:
-        """Save what differs from ``task``: the fields first, then the status, which may depend on the dependencies, then how long it took,
-        because completing measures that."""
+        """Save differences from ``task``.
+
+        Fields first, then the status, which depends on them, then the duration, which completing measures.
+        """
         status, taken = fields.pop("status", task.status), fields.pop("duration_ms", None)
         changed = {name: value for name, value in fields.items() if value != getattr(task, name)}
         if changed:
@@ -137,11 +142,11 @@ class TaskService:
         return await self.set_status(workflow_id, task_id, TaskStatus.COMPLETED)
 
     async def delete(self, workflow_id: str, task_id: str) -> Task:
-        """Remove a task; others no longer depend on it. Gives the task, so that ``restore`` can undo it."""
+        """Delete and return a task, for ``restore``; others no longer depend on it."""
         return await self._change(workflow_id, lambda tasks: todo_rules.deletion(_find(tasks, task_id), tasks))
 
     async def restore(self, task: Task) -> Task:
-        """Undo a deletion: the task is back with its identifier; dependencies that are gone meanwhile are left out."""
+        """Restore a deleted task with its id; missing dependencies are dropped."""
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
             kept = tuple(name for name in task.dependencies if name in tasks)
@@ -150,10 +155,10 @@ class TaskService:
         return await self._change(task.workflow_id, decide)
 
     async def move(self, workflow_id: str, task_id: str, after: str = "") -> Task:
-        """Put a task behind another one; an empty ``after`` puts it first. Only the tasks whose place changed are recorded.
+        """Move a task after another one; an empty ``after`` moves it first. Only changed positions are recorded.
 
         Raises:
-            NotFoundError: one of them is not there.
+            NotFoundError: one of them does not exist.
         """
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
@@ -169,7 +174,7 @@ class TaskService:
         return await self.get(workflow_id, task_id)
 
     async def _change(self, workflow_id: str, decide: Callable[[dict[str, Task]], Sequence[TaskChanged]]) -> Task:
-        """Commit what ``decide`` says; gives the task of its last change."""
+        """Commit the events of ``decide``; return the task of the last one."""
         changes = await self._context.journal.change_tasks(workflow_id, decide)
         return changes[-1].task
 

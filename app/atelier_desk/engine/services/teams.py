@@ -1,4 +1,4 @@
-"""Teams as the screens show them: the tree of agents, lanes, a sub-agent's transcript, the timeline, and any moment of the past."""
+"""Teams for display: tree of agents, lanes, a sub-agent's transcript, timeline, and past states."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry, Tr
 from atelier_desk.support.i18n import N_
 
 TAPES_KEPT = 2
-"""Teams whose events stay in memory while somebody looks at their past."""
+"""Teams whose events stay in memory while their past is displayed."""
 
 _ALIVE = (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED)
 
 
 class TeamService:
-    """Reads teams; changes nothing. What is at work is read from memory, what is over from rows and journal."""
+    """Reads teams; changes nothing. Running ones are read from memory, ended ones from rows and journal."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._reader = TranscriptReader(context)
         self._tapes: OrderedDict[str, RecordedRun] = OrderedDict()
         self._winding = asyncio.Lock()
-        """Held while events are read: a scrubber asks again before the first answer has come."""
+        """Held while events are read: a scrubber asks again before the first answer arrives."""
 
     async def tree(self, workflow_id: str, root_run_id: str | None = None) -> AgentNode:
-        """The agents of a turn: its root run with everything below it.
+        """Return the agents of a turn: its root run with everything below it.
 
         Args:
-            root_run_id: None takes the newest turn in view; a sub-agent's run gives the tree under it.
+            root_run_id: None uses the newest displayed turn; a sub-agent's run gives the tree under it.
 
         Raises:
             NotFoundError: no such workflow or run, or the workflow has no turn yet.
@@ -53,7 +53,7 @@ class TeamService:
         return await self._node(await self._run(root_run_id, workflow_id))
 
     async def at_work(self) -> dict[str, AgentNode]:
-        """By workflow, the newest turn of each that is at work, waits or is held."""
+        """Return, by workflow, its newest turn if it is running, waiting or paused."""
         found = {}
         for workflow in await self._context.repos.workflows.list(statuses=_ALIVE):
             if workflow.head_run_id:
@@ -61,7 +61,7 @@ class TeamService:
         return found
 
     async def turns(self, workflow_id: str) -> list[Turn]:
-        """The turns of the branch in view, oldest first."""
+        """Return the turns of the displayed branch, oldest first."""
         at = (await self._context.repos.workflows.get(workflow_id)).head_run_id or ""
         runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id) if run.parent_run_id is None} if at else {}
         chain: list[Run] = []
@@ -71,23 +71,23 @@ class TeamService:
         return [Turn(run.id, number, run.created_at) for number, run in enumerate(reversed(chain), 1)]
 
     async def root_of(self, run_id: str) -> str:
-        """The root run of the team a run belongs to."""
+        """Return the root run of a run's team."""
         return (await self._run(run_id)).correlation_id or run_id
 
     async def run_of(self, message_id: str) -> Run | None:
-        """The run a message belongs to; None when either is gone."""
+        """Return the run of a message; None if either is gone."""
         try:
             return await self._run((await self._context.repos.messages.get(message_id)).run_id)
         except NotFoundError:
             return None
 
     async def replay(self, workflow_id: str) -> tuple[str, list[StreamEvent]]:
-        """The newest turn in view, and the stream events of its team until now; empty when nothing has run."""
+        """Return the newest displayed turn, and its team's stream events so far; empty if nothing has run."""
         root = (await self._context.repos.workflows.get(workflow_id)).head_run_id
         return (root, [event async for event in history.replay(self._context.repos, workflow_id, root)]) if root else ("", [])
 
     async def lanes(self, run_id: str, call_id: str) -> list[AgentNode]:
-        """The sub-agents a call started, in the order in which they were planned; none when it started none.
+        """Return the sub-agents a call started, in planned order.
 
         Raises:
             NotFoundError: no such run.
@@ -96,17 +96,18 @@ class TeamService:
         return [child for child in node.children if child.parent_call_id == call_id]
 
     async def transcript(self, run_id: str, *, before: int | None = None, limit: int = limits.LIST_MAX) -> list[TranscriptEntry]:
-        """The newest ``limit`` messages of one run below stream number ``before`` (None: of all), oldest first: for a sub-agent its prompt,
-        what it said and did, and its report.
+        """Return the newest ``limit`` messages of one run below stream number ``before`` (None: of all), oldest first.
+
+        For a sub-agent: its prompt, messages and calls, and its report.
 
         Raises:
             NotFoundError: no such run.
-            LimitError: the limit is out of bounds.
+            LimitError: the limit is out of range.
         """
         return await self._reader.read_run(await self._run(run_id), before=before, limit=limit)
 
     async def timeline(self, root_run_id: str) -> Timeline:
-        """What each run of a team spent its time on, and where the scrubber can stop.
+        """Return how each run of a team spent its time, and the scrubber's positions.
 
         Raises:
             NotFoundError: no such run.
@@ -118,7 +119,7 @@ class TeamService:
         return found
 
     async def at(self, workflow_id: str, root_run_id: str, seq: int) -> Snapshot:
-        """A team as it was after stream event ``seq``: a number below its first gives an empty snapshot, one above its last the end.
+        """Return a team after stream event ``seq``: before its first, an empty snapshot; after its last, the end.
 
         Raises:
             NotFoundError: no such run in this workflow.
@@ -151,10 +152,10 @@ class TeamService:
         return node
 
     async def _events(self, row: Run) -> list[RunEvent]:
-        """The events of a run and of everything below it."""
+        """Return the events of a run and everything below it."""
         rows = await self._context.repos.runs.teams([row.correlation_id or row.id])
         below = {row.id}
-        # A run is made after its parent, and the rows are in the order in which they were made.
+        # Rows are in order of creation, parents first.
         for each in rows:
             if each.parent_run_id in below:
                 below.add(each.id)

@@ -1,4 +1,4 @@
-"""The tools there are, as screens list them, and whether one takes given arguments."""
+"""Tools for display, and validation of arguments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ParameterInfo:
-    """A parameter as models see it; ``kind`` is its JSON type or its allowed values."""
+    """A parameter for models; ``kind`` is its JSON type or its allowed values."""
 
     name: str
     kind: str
@@ -26,11 +26,12 @@ class ParameterInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """A tool to be shown.
+    """A tool for display.
 
     Attributes:
-        section, title, purpose: English texts to be translated where they are known; a control tool, which every agent has, has no section.
-        told: what models are told of it.
+        section, title, purpose: translatable English texts if known; control tools, which every agent has, have no
+            section.
+        told: its description for models.
     """
 
     name: str
@@ -50,7 +51,7 @@ class ToolService:
         self._context = context
 
     async def list(self) -> builtins.list[ToolInfo]:
-        """Every registered tool, by section, the control tools last."""
+        """Return every registered tool, by section, control tools last."""
         from atelier_desk.tools.base import ToolCategory
 
         registry = self._context.registry
@@ -58,10 +59,10 @@ class ToolService:
         return found + [_info(tool, "") for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
 
     async def check(self, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Nothing when the tool takes these arguments, or is not known.
+        """Check arguments; unknown tools accept anything.
 
         Raises:
-            ToolError: it does not; an ``InvalidArgumentsError`` explains each field.
+            ToolError: they are invalid; an ``InvalidArgumentsError`` explains each field.
         """
         from atelier_desk.tools.validation import validate
 

@@ -10,21 +10,25 @@ from atelier_desk.support.i18n import _
 
 
 class UsageService:
-    """Usage over time. Its sums are those of the workflows' headers: both count the same events, also of what was deleted since."""
+    """Usage over time.
+
+    Totals equal those in the workflows' headers: both count the same events, including deleted ones.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def rows(self, days: int = 0, zone: tzinfo | None = None) -> list[UsageRow]:
-        """What was used in the last ``days`` days, today among them; 0: ever. Days are those of ``zone``, by default of this machine.
+        """Return the usage of the last ``days`` days including today; 0: all. Days are in ``zone``, by default this
+        machine's.
 
-        A copy of a workflow counts with what it was copied from, as its header does, on the days of the original.
+        A copy of a workflow includes the original's usage, like its header, on the original's days.
         """
         now = self._context.clock.now().astimezone(zone)
         since = None
         if days > 0:
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
-            since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another offset than now
+            since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another UTC offset than now
         used = self._context.repos.used
         sums = {
             (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(each.usage, each.requests, each.duration_ms)
@@ -50,13 +54,13 @@ class UsageService:
         return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in kept)
 
     async def month(self) -> MonthUsage:
-        """What was spent this month, and the limit."""
+        """Return this month's cost, and the limit."""
         now = self._context.clock.now()
         limit = (await self._context.settings.get()).monthly_cost_limit
         return MonthUsage(month_of(now), await self.spent_since(month_start(now)), limit)
 
     async def warn(self, month: str) -> None:
-        """Tell, once a month, that most of the limit is used."""
+        """Warn once a month that most of the limit is used."""
         await self._context.settings.update(monthly_warned=month)
         self._context.bus.changed("usage", month)
 

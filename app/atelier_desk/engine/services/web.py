@@ -1,4 +1,4 @@
-"""The web: who searches it, the keys of services, and the pages that were fetched."""
+"""Web search: service, keys, and cached pages."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from atelier_desk.web.credentials import entry, has_key
 from atelier_desk.web.search import ENGINES, Searcher, WebHit
 
 TRIAL = "weather"
-"""What a test searches for."""
+"""Query of a test."""
 QUERY = 400
-"""Characters of what is searched for."""
+"""Maximum characters of a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebState:
-    """What the settings page shows.
+    """State of the settings page.
 
     Attributes:
-        keys: the services whose key is kept.
-        browser, program: what would run the programs of pages, empty for nothing; ``root`` when it is not started by this user.
-        pages, size: how many fetched pages are kept, and their bytes.
+        keys: services with a stored key.
+        browser, program: browser for JavaScript pages, empty for none; ``root`` if it is not started for this user.
+        pages, size: number of cached pages, and their bytes.
     """
 
     settings: WebSettings
@@ -43,7 +43,7 @@ class WebState:
 
 
 class WebService:
-    """Changes are announced as ``settings``."""
+    """Web search. Changes are announced as ``settings``."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -58,11 +58,11 @@ class WebService:
         return WebState(settings, tuple(keys), pages, size, name, program, is_root())
 
     async def use(self, settings: WebSettings, key: str = "") -> bool:
-        """Search this way from now on; a key that is given is kept for the service. False when the key lives for this session alone.
+        """Use these settings from now on, and store a given key. False if the key lasts for this session only.
 
         Raises:
-            UsageError: the service has no key, or an address is missing or cannot be one.
-            ProviderError: the text cannot be a key.
+            UsageError: the service takes no key, or an address is missing or invalid.
+            ProviderError: the text is not a valid key.
         """
         engine = ENGINES[settings.search]
         if key and not engine.keyed:
@@ -80,18 +80,18 @@ class WebService:
         return kept
 
     async def forget_key(self, service: str) -> None:
-        """Forget a service's key, in the keyring too."""
+        """Delete a service's key, also from the keyring."""
         if service not in ENGINES or not ENGINES[service].keyed:
             raise UsageError(N_("No key is kept for {service}."), service=service)
         await asyncio.to_thread(self._context.vault.delete, entry(service))
         self._context.bus.changed("settings", "web")
 
     async def search(self, query: str, limit: int = 8) -> list[WebHit]:
-        """Search as agents do. Raises also ``UsageError`` for a blank query."""
+        """Search like agents do. Also raises ``UsageError`` for a blank query."""
         return await self._context.searcher.search(checks.text(query, _("What to search for"), QUERY), limit)
 
     async def test(self, settings: WebSettings, key: str = "") -> list[WebHit]:
-        """Search by settings that are not stored, and store nothing.
+        """Search with unsaved settings, storing nothing.
 
         Raises:
             ToolError, ProviderError: it does not work; the text says why.
@@ -109,7 +109,7 @@ class WebService:
         return await trial.search(TRIAL, 3)
 
     async def clear_cache(self) -> int:
-        """Remove the pages that were fetched; gives how many there were."""
+        """Delete cached pages; return their number."""
         count = await in_tool_thread(self._context.web_pages.cache.clear)
         self._context.bus.changed("settings", "web")
         return count

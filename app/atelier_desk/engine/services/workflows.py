@@ -1,4 +1,4 @@
-"""Workflows for screens and scripts: making, finding, naming, deleting, reading and moving them."""
+"""Workflows for screens and scripts: creating, finding, naming, deleting, reading and moving."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ DRAFT = limits.MESSAGE
 
 
 ImportStep = Literal["checking", "storing"]
-"""What an import does: until ``storing`` it can be cancelled, and nothing has changed; then it is done to its end."""
+"""Steps of an import: it can be cancelled without effect until ``storing``, and then completes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did: ``action`` created, overwritten, renamed or skipped. ``workspace`` are the folders that were granted where the
-    file comes from; a person has to grant them again."""
+    """Result of an import: ``action`` created, overwritten, renamed or skipped.
+
+    ``workspace``: folders granted in the source; a person has to grant them again.
+    """
 
     workflow: Workflow
     action: Literal["created", "overwritten", "renamed", "skipped"]
@@ -55,7 +57,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class OpenedWorkflow:
-    """What a screen shows of a workflow at first: its newest messages, and its newest run when that is not over or failed."""
+    """Initial data of a workflow's screen: newest messages, and the newest run if unfinished or failed."""
 
     workflow: Workflow
     entries: tuple[TranscriptEntry, ...]
@@ -69,7 +71,7 @@ class Listing:
     Attributes:
         recent: those in no folder.
         filed: those in folders, by ``Workflow.collection``.
-        archived: those put away, when they were asked for; ``archived_count`` of them there are.
+        archived: archived ones, if requested; ``archived_count`` is their number.
     """
 
     recent: tuple[Workflow, ...] = ()
@@ -92,7 +94,7 @@ class WorkflowService:
 
     @cached_property
     def exporting(self) -> WorkflowExport:
-        """What goes into an export or a copy of a workflow."""
+        """Exports and copies of workflows."""
         from atelier_desk.engine.services.workflow.exporting import WorkflowExport
 
         return WorkflowExport(self._context)
@@ -100,7 +102,7 @@ class WorkflowService:
     async def create(
         self, name: str = "", agent_id: str = "", workspace: tuple[str, ...] = (), *, choices: Choices | None = None, id: str = ""
     ) -> Workflow:
-        """A new workflow; without a name it gets one from its first message. ``id`` replaces the one it would get."""
+        """Create a workflow; without a name it gets one from its first message. ``id`` replaces the generated one."""
         by_person = bool(name.strip())
         given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
@@ -125,7 +127,7 @@ class WorkflowService:
         return workflow
 
     async def get(self, workflow_id: str) -> Workflow:
-        """The workflow; ``NotFoundError`` when there is none."""
+        """Return a workflow; ``NotFoundError`` if there is none."""
         return await self._context.repos.workflows.get(workflow_id)
 
     async def list(
@@ -139,15 +141,20 @@ class WorkflowService:
         filed: bool | None = None,
         collection: str | None = None,
     ) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; all with None for ``limit``. See ``WorkflowRepository.list`` for the others."""
+        """Return workflows, pinned ones first, then latest changed.
+
+        All with None for ``limit``. See ``WorkflowRepository.list``.
+        """
         checks.page(limit, offset, most=None)
         only = {"archived": archived, "filed": filed, "collection": collection}
         found = await self._context.repos.workflows.list(limit=limit, offset=offset, search=search.strip(), deleted=deleted, **only)  # type: ignore[arg-type]
         return found
 
     async def listing(self, limit: int = limits.LIST_DEFAULT, *, archive: bool = False) -> Listing:
-        """What the list at the left shows: the first ``limit`` workflows in no folder, and all in folders. ``archive``: also those put
-        away, of which there is a count else."""
+        """Return the workflow list: the first ``limit`` workflows in no folder, and all in folders.
+
+        ``archive``: also archived ones, otherwise only their number.
+        """
         checks.page(limit, most=None)
         workflows = self._context.repos.workflows
         count = await workflows.archived()
@@ -159,10 +166,10 @@ class WorkflowService:
         )
 
     async def latest(self) -> Workflow:
-        """The workflow in which something happened last.
+        """Return the workflow with the latest activity.
 
         Raises:
-            NotFoundError: there is none at all.
+            NotFoundError: there is none.
         """
         found = await self._context.repos.workflows.latest()
         if found is None:
@@ -170,20 +177,20 @@ class WorkflowService:
         return found
 
     async def rename(self, workflow_id: str, name: str) -> Workflow:
-        """A name a person gave: no model replaces it."""
+        """Set a name chosen by a person, which no model replaces."""
         return await self._update(workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person")
 
     async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
-        """Put it away, or take it out again."""
+        """Archive or unarchive a workflow."""
         return await self._update(workflow_id, archived=archived)
 
     async def move(self, workflow_id: str, collection: str) -> Workflow:
-        """Into a folder of the list, which need not exist; an empty name takes it out of its own."""
+        """Move to a folder of the list, created if necessary; an empty name removes it from its folder."""
         name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
         return await self._update(workflow_id, collection=name)
 
     async def set_unread(self, workflow_id: str, unread: bool) -> None:
-        """Mark it as ended out of sight, or as seen."""
+        """Mark as ended unseen, or as seen."""
         if (await self.get(workflow_id)).unread is not unread:
             await self._update(workflow_id, unread=unread)
 
@@ -191,15 +198,14 @@ class WorkflowService:
         return await self._update(workflow_id, pinned=pinned)
 
     async def choose(self, workflow_id: str, choices: Choices, *, agent_id: str = "") -> Workflow:
-        """Who answers from the next message on, until something else is chosen: another agent, another model, other bounds. A profile that
-        asks more holds at once.
+        """Set who answers from the next message on: agent, model, limits. A stricter profile applies at once.
 
         Args:
-            agent_id: empty leaves the agent as it is.
+            agent_id: empty leaves the agent unchanged.
 
         Raises:
             NotFoundError: no such workflow, agent or provider.
-            LimitError: the instructions are too long beside the agent's own.
+            LimitError: the instructions are too long together with the agent's own.
         """
         workflow = await self.get(workflow_id)
         agent = await self._context.repos.agents.get(agent_id) if agent_id else None
@@ -209,8 +215,8 @@ class WorkflowService:
             chosen(choices, (agent or await self._context.repos.agents.get(workflow.agent_id)).config)
         fields = {"choices": choices, **({"agent_id": agent_id} if agent_id else {})}
         runs = self._context.runs
-        # Looked up before the change is stored, so that nothing is awaited between it and the runs that it narrows; without instructions,
-        # which may have become too long meanwhile and can be put right here.
+        # Looked up before storing, so that nothing is awaited between the change and the runs it narrows; without
+        # instructions, which may have become too long meanwhile and can be corrected here.
         asked = [
             each.model_copy(update={"choices": Choices(approval=each.choices.approval)})
             for each in (workflow, workflow.model_copy(update=fields))
@@ -222,8 +228,10 @@ class WorkflowService:
         return changed
 
     async def set_workspace(self, workflow_id: str, workspace: tuple[str, ...]) -> Workflow:
-        """The folders, absolute paths, the user grants to this workflow's agents; those that are taken away are out of their reach at once,
-        new ones are within it from the next message on."""
+        """Set the granted folders (absolute paths).
+
+        Removed ones are inaccessible at once, new ones accessible from the next message.
+        """
         from pathlib import Path
 
         relative = [folder for folder in workspace if not Path(folder).is_absolute()]
@@ -234,17 +242,17 @@ class WorkflowService:
         return changed
 
     async def set_draft(self, workflow_id: str, draft: str, attachments: Sequence[Attachment] | None = None) -> None:
-        """Keep what is typed and attached (None: as it was) and not sent. Not announced: only the composer that wrote it shows it."""
+        """Store the draft and its attachments (None: unchanged). Not announced: only its composer shows it."""
         if len(draft) > DRAFT:
             raise LimitError(N_("A draft has at most {most} characters, not {length}."), most=DRAFT, length=len(draft))
         fields: dict[str, Any] = {"draft": draft}
         if attachments is not None:
-            # Their texts are kept with their bytes; what a model is given of them is decided when they are sent.
+            # Their texts are stored with their bytes; the part for the model is decided when they are sent.
             fields["draft_attachments"] = tuple(each.model_copy(update={"text": ""}) for each in attachments)
         await self._context.repos.workflows.update(workflow_id, **fields)
 
     async def duplicate(self, workflow_id: str) -> Workflow:
-        """A copy with everything in it, under a numbered name, with identifiers of its own."""
+        """Return a complete copy under a numbered name, with new ids."""
         from atelier_desk.engine.services.workflow.exporting import artefacts_of
         from atelier_desk.engine.services.workflow.importing import with_new_ids
 
@@ -255,12 +263,12 @@ class WorkflowService:
             for part in parts:
                 await artefacts.copy(workflow_id, copy.workflow.id, part)
         except StorageError:
-            await artefacts.remove(copy.workflow.id, [part.sha256 for part in parts])  # no workflow would ever take them along
+            await artefacts.remove(copy.workflow.id, [part.sha256 for part in parts])  # otherwise they would belong to no workflow
             raise
         return await self._write(copy, name=await self._free_name(copy.workflow.name))
 
     async def delete(self, workflow_id: str) -> Workflow:
-        """Stop its run and hide it; ``undo_delete`` brings it back until it is purged."""
+        """Stop its run and move it to the bin; ``undo_delete`` restores it until it is purged."""
         await self._stop(workflow_id)
         await self._context.repos.workflows.soft_delete(workflow_id)
         self._changed(workflow_id)
@@ -272,8 +280,11 @@ class WorkflowService:
         return await self.get(workflow_id)
 
     async def purge(self, workflow_id: str) -> dict[str, int]:
-        """Remove all its rows in one transaction, then its report files and its undo data; gives the number of rows by table. What it used
-        stays in the sums of usage, under no name."""
+        """Permanently delete all its rows in one transaction, then its report files and undo data; return the rows by
+        table.
+
+        Its usage stays in the totals, without a name.
+        """
         from atelier_desk.workspace.checkpoints.leftovers import forget
 
         removed = await self._purge(workflow_id)
@@ -293,8 +304,10 @@ class WorkflowService:
         return removed
 
     async def purge_expired(self, most: int = limits.LIST_MAX) -> int:
-        """Purge the workflows (at most ``most``), and the branches of others, that were deleted more than ``DELETED_DAYS`` ago; gives how
-        many workflows."""
+        """Purge workflows (at most ``most``), and branches, deleted more than ``DELETED_DAYS`` ago.
+
+        Return the number of workflows.
+        """
         oldest = self._context.clock.now() - timedelta(days=limits.DELETED_DAYS)
         expired = (await self._context.repos.workflows.deleted_before(oldest))[:most]
         for expired_id in expired:
@@ -306,11 +319,11 @@ class WorkflowService:
         return len(expired)
 
     async def transcript(self, workflow_id: str, before: int | None = None, limit: int = 100) -> builtins.list[TranscriptEntry]:
-        """The messages before stream number ``before`` (None: the newest) of the branch in view, oldest first."""
+        """Return the messages before stream number ``before`` (None: newest) of the displayed branch, oldest first."""
         return await self._transcripts.read(await self.get(workflow_id), before=before, limit=limit)
 
     async def opened(self, workflow_id: str, limit: int = 100) -> OpenedWorkflow:
-        """The workflow with the newest ``limit`` messages of the branch in view."""
+        """Return the workflow with the newest ``limit`` messages of the displayed branch."""
         workflow = await self.get(workflow_id)
         entries = await self._transcripts.read(workflow, limit=limit)
         run = await self._context.repos.runs.get(workflow.head_run_id) if workflow.head_run_id else None
@@ -319,20 +332,20 @@ class WorkflowService:
         return OpenedWorkflow(workflow, tuple(entries), run)
 
     async def active(self, workflow_id: str) -> str | None:
-        """The id of its root run that is not over."""
+        """Return the id of its unfinished root run."""
         return self._context.runs.live.alive.get(workflow_id)
 
     async def stop(self, workflow_id: str) -> None:
-        """End the turn it works on, if it does."""
+        """End its running turn, if any."""
         if (run_id := self._context.runs.live.alive.get(workflow_id)) is not None:
             await self._context.runs.cancel(run_id)
 
     async def branches(self, workflow_id: str) -> dict[str, Branch]:
-        """By run id, for each turn in view that has versions beside it."""
+        """Return, by run id, the versions of each displayed turn that has several."""
         return (await self._transcripts.lineage(await self.get(workflow_id))).branches
 
     async def select_branch(self, workflow_id: str, run_id: str) -> Workflow:
-        """Show the version ``run_id`` of its turn, and what followed it. Refused while a run works."""
+        """Display version ``run_id`` of its turn, and what followed it. Refused while a run is working."""
         from atelier_desk.engine.services.workflow.transcript import newest_under
 
         if self._context.runs.live.alive.get(workflow_id) is not None:
@@ -345,16 +358,17 @@ class WorkflowService:
         return await self.get(workflow_id)
 
     async def delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
-        """Delete the version ``run_id`` of a turn and all that followed it; ``undo_delete_branch`` brings it back until it is purged.
+        """Delete version ``run_id`` of a turn and everything after it; ``undo_delete_branch`` restores it until it is
+        purged.
 
-        A run that works on it is stopped. Shown is another version of the turn, or what was before it.
+        A run working on it is stopped. Another version of the turn, or the preceding turn, is displayed.
 
         Raises:
             NotFoundError: the workflow has no such turn.
         """
         from atelier_desk.engine.services.workflow.branches import below, shown_without
 
-        async with self._context.runs.live.beginning(workflow_id):  # a turn that began now would follow what is gone
+        async with self._context.runs.live.beginning(workflow_id):  # a turn beginning now would follow a deleted one
             await self._stop(workflow_id)
             workflow = await self.get(workflow_id)
             runs = await self._context.repos.runs.links(workflow_id)
@@ -365,11 +379,11 @@ class WorkflowService:
             return await self._show(workflow_id, head, dict.fromkeys(below(runs, run_id), now))
 
     async def undo_delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
-        """Bring a deleted branch back and show it; one that is there already is shown.
+        """Restore a deleted branch and display it; an existing one is displayed.
 
         Raises:
             NotFoundError: it was purged, or the workflow never had it.
-            UsageError: the turn before it was deleted since; that one is brought back first.
+            UsageError: the preceding turn was deleted since; restore that first.
         """
         from atelier_desk.engine.services.workflow.transcript import newest_under
 
@@ -394,13 +408,13 @@ class WorkflowService:
         return await self.get(workflow_id)
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
-        """Everywhere: messages, tool input and output, reports and memories."""
+        """Search messages, tool input and output, reports and memories."""
         checks.page(limit)
         wanted = text.strip()
         return await self._context.repos.history.search(wanted, limit) if wanted else []
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
-        """The workflow as JSON (can be imported, with the files that its tools made) or as Markdown (the branch in view, to read)."""
+        """Return the workflow as importable JSON with tool files, or as Markdown (the displayed branch)."""
         from atelier_desk.engine.services.workflow.file import to_markdown
 
         if format == "json":
@@ -412,14 +426,14 @@ class WorkflowService:
         return to_markdown(workflow, entries, await self._tasks(workflow_id))
 
     async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
-        """Names of the files its tools made that an export as JSON leaves out: missing, damaged, or more than can be imported again."""
+        """Return the names of tool files that a JSON export omits: missing, damaged, or over the import limit."""
         return (await self.exporting.text(workflow_id))[1]
 
     async def save_artefact(self, workflow_id: str, artefact: ArtefactPart, path: Path) -> None:
-        """Write a file that a tool made and the workflow keeps where a person wants it.
+        """Write a stored tool file to a person's path.
 
         Raises:
-            StorageError: ``damaged_file``, it is not as it was kept.
+            StorageError: ``damaged_file``: it is damaged.
             UsageError: it cannot be written there.
         """
         data = await self._context.repos.artefacts.read(workflow_id, artefact)
@@ -434,9 +448,9 @@ class WorkflowService:
         on_conflict: OnConflict | str = OnConflict.RENAME,
         progress: Callable[[ImportStep], None] = lambda step: None,
     ) -> Imported:
-        """Bring an exported workflow back; ``on_conflict`` says what happens when its id is there already. At most 10 MB.
+        """Import an exported workflow, at most 10 MB; ``on_conflict`` applies if its id exists.
 
-        It is there whole or not at all. A new workflow with rows whose ids are those of another one's comes as a copy.
+        All or nothing. A new workflow whose rows have ids of another one is imported as a copy.
 
         Raises:
             ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.

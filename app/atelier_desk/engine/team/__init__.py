@@ -1,1 +1,1 @@
-"""Sub-agents at work: planning them within their parent's rights, starting, watching and ending them."""
+"""Running sub-agents: planning within their parent's rights, starting, watching and ending them."""

@@ -1,4 +1,4 @@
-"""One circuit breaker an agent: an agent that failed three times in a row is left alone for a minute."""
+"""Circuit breakers of agents: after three consecutive failures an agent is not used for a minute."""
 
 from __future__ import annotations
 
@@ -13,32 +13,35 @@ from atelier_desk.policy.circuit_breaker import BreakerState, CircuitBreaker
 
 
 class AgentBreakers:
-    """The breakers of this process. A stored agent has its own; agents made up by their parents share one a provider and model."""
+    """The breakers of this process.
+
+    One per stored agent; agents created by their parents share one per provider and model.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._breakers: dict[str, CircuitBreaker] = {}
 
     def open_for(self, agent_id: str, agent: AgentConfig) -> str | None:
-        """Why this agent may not be asked now, in words for the model; looks only, lets nobody through."""
+        """Return why this agent may not be used now, in words for the model; has no effect on the breaker."""
         breaker = self._of(agent_id, agent)
         if breaker.state is BreakerState.OPEN:
             return _text(agent, breaker)
         return None
 
     def refusal(self, plan: ChildPlan) -> str | None:
-        """Why this sub-agent may not begin now, or None when it begins: after a cool-down one is let through as a test."""
+        """Return why this sub-agent may not begin now, or None: after a cool-down one is let through as a test."""
         breaker = self._of(plan.agent_id, plan.agent)
         return None if breaker.try_acquire() else _text(plan.agent, breaker)
 
     def release(self, plan: ChildPlan) -> None:
-        """A sub-agent that was let through did not begin after all."""
+        """Release a sub-agent that was let through but did not begin."""
         self._of(plan.agent_id, plan.agent).release()
 
     def record(self, state: RunState, status: ChildStatus) -> None:
-        """A sub-agent ended: an error counts, an end of its own work closes the breaker, being stopped says nothing."""
+        """Record a sub-agent's end: an error counts, its own completion closes the breaker, being stopped is neutral."""
         if state.agent.provider == DIRECT_CALL:
-            # A call that came back without success says nothing about any agent or model.
+            # A failed single call says nothing about any agent or model.
             return
         breaker = self._of(state.agent_id, state.agent)
         if status is ChildStatus.ERROR:

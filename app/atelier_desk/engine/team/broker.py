@@ -1,4 +1,4 @@
-"""The planning tools' desk: turns what a tool asks for into sub-agents that have no more rights than their parent."""
+"""Convert requests of the planning tools to sub-agents with at most their parent's rights."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEFAULT_PROMPT = (
 
 
 def child_id(run_id: str, call_id: str, index: int) -> str:
-    """The same run for every attempt at the same call."""
+    """Return the run id, equal for every attempt at the same call."""
     return stable_id(f"{run_id}:{call_id}:{index}", "child")
 
 
@@ -90,8 +90,6 @@ class TeamBroker:
         """See ``Team.free_slots``."""
         return self._teams.free_slots(self._handle.current.root_run_id)
 
-    # -- one sub-agent -------------------------------------------------------------------------------------------------------------
-
     async def _plan(self, state: RunState, own: Sequence[str], stored: Sequence[Agent], run_id: str, request: ChildRequest) -> ChildPlan:
         agent_id = ""
         prompt = request.prompt
@@ -114,7 +112,7 @@ class TeamBroker:
         if request.budget is not None:
             base = base.model_copy(update={"budget": request.budget})
         elif not agent_id and state.agent.provider != DIRECT_CALL:
-            # Its parent's caps are shared out among its sub-agents; a call that was made alone has none, so those of the agent hold.
+            # A parent's limits are divided among its sub-agents; a direct call has none, so the agent's apply.
             base = base.model_copy(update={"budget": Budget()})
         agent, withheld = self._granted(state, own, base, wanted_tools)
         refused = self._teams.breakers.open_for(agent_id, agent) if request.call is None else None
@@ -162,7 +160,7 @@ class TeamBroker:
         changes = {
             "tools": tuple(dict.fromkeys(names)),
             "sections": (),
-            # Seeing tools by planning with sections brings the planners along: only who has them can hand that on.
+            # Sections mode includes the planners, so only an agent that has them can pass it on.
             "tool_mode": ToolMode.DIRECT if base.tool_mode is ToolMode.SECTIONS and not can_plan else base.tool_mode,
             "mcp_servers": tuple(server for server in base.mcp_servers if server in given.mcp_servers),
             "approval": given.mode,
@@ -174,7 +172,7 @@ class TeamBroker:
         return base.model_copy(update=changes), withheld
 
     async def _alike(self, state: RunState) -> AgentConfig:
-        """The agent that one made up on the spot takes after: its parent, or who would have answered where a call alone was made."""
+        """Return the agent on which an ad-hoc one is based: its parent, or the default for a direct call."""
         return await self._env.default_agent(state.workflow_id) if state.agent.provider == DIRECT_CALL else state.agent
 
     def _configured(self, agent: AgentConfig) -> tuple[str, ...]:
@@ -193,11 +191,11 @@ class TeamBroker:
             "system_prompt": request.system_prompt or DEFAULT_PROMPT,
             "provider": request.provider or parent.provider,
             "model": request.model or parent.model,
-            # Who names tools means these alone.
+            # Named tools are the only ones.
             "mcp_servers": servers if servers is not None else () if request.tools is not None or request.sections else parent.mcp_servers,
             "tool_mode": ToolMode.DIRECT if request.sections or request.tools is not None else parent.tool_mode,
             "max_tokens": min(parent.max_tokens, request.max_tokens or parent.max_tokens),
-            # The form of an agent's answers is its own.
+            # An agent's answer schema is its own.
             "answer_schema": None,
         }
         config = parent.model_copy(update=changes)
@@ -220,7 +218,7 @@ class TeamBroker:
                 raise ToolError(f"There is no tool section {section}. Sections: {valid}.", code="unknown_section")
             names += [name for name in own if self._section(name) == section]
         if request.sections:
-            # Planning recurses, whatever else was chosen, as long as the depth allows.
+            # Planning recurses as long as the depth allows.
             names += [name for name in planners(self._env.registry) if name in own]
         return tuple(dict.fromkeys(names))
 
@@ -234,7 +232,7 @@ class TeamBroker:
             )
 
     def _of_servers(self, name: str, servers: Sequence[str]) -> bool:
-        """Whether a tool is of one of these MCP servers, or of none."""
+        """Whether a tool belongs to one of these MCP servers, or to none."""
         section = self._section(name)
         return not section.startswith(SERVERS) or section.removeprefix(SERVERS) in servers
 
@@ -244,12 +242,12 @@ class TeamBroker:
 
 
 def _colleagues(state: RunState, agents: Iterable[Agent]) -> list[Colleague]:
-    """Those of the stored agents that a run can delegate work to."""
+    """Return the stored agents to which a run can delegate work."""
     return [Colleague(a.id, a.config) for a in agents if a.id != state.agent_id and a.config.lifecycle is Lifecycle.PERMANENT]
 
 
 def _named(state: RunState, agents: Sequence[Agent], wanted: str) -> Agent:
-    """The stored agent a run names by its id or, in any case, by its name."""
+    """Return the stored agent that a run names by id or (ignoring case) name."""
     by_name = next((agent for agent in agents if agent.name.casefold() == wanted.casefold()), None)
     found = next((agent for agent in agents if agent.id == wanted), by_name)
     valid = ", ".join(f"{colleague.id} ({colleague.config.name})" for colleague in _colleagues(state, agents)) or "none"

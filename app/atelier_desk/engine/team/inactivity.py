@@ -1,7 +1,7 @@
-"""Sub-agents that do nothing: found by what they really do, and ended with what they have.
+"""Detect inactive sub-agents by their real activity, and end them with their partial result.
 
-Only real activity counts: a token, another attempt at a request, a tool's start, progress or end, and whatever the agents below do.
-Looking does not.
+Real activity is a token, another attempt at a request, a tool's start, progress or end, and activity of agents below.
+Reading state is not.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ ACTIVITY = frozenset(
 
 
 class InactivityWatch:
-    """Looks every ``check_s`` seconds while sub-agents are alive; one that works and did nothing for ``env.inactivity_s`` seconds is ended.
+    """Checks every ``check_s`` seconds while sub-agents are alive; a running one without activity for ``env.inactivity_s``
+    seconds is ended.
 
-    A run that waits for a person, its parent, its own sub-agents or a tool at work is not idle: those have their own bounds.
+    A run that waits for a person, its parent, its sub-agents or a running tool is not inactive: those have their own
+    limits.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class InactivityWatch:
         if event.depth == 0:
             return
         if isinstance(said := event.payload, Retry):
-            # A pause before the next attempt, often as long as the server asked for, is no idleness: the time begins at its end.
+            # A pause before the next attempt, often requested by the server, is not inactivity: count from its end.
             self._active[event.run_id] = self._env.clock.monotonic() + float(said.details.get("delay_s") or 0)
         elif event.chunk_type in ACTIVITY or event.run_id not in self._active:
             self._active[event.run_id] = self._env.clock.monotonic()
@@ -81,13 +83,13 @@ class InactivityWatch:
         self._active.clear()
 
     async def check(self) -> None:
-        """Look once, and end who did nothing for too long."""
+        """Check once, and end inactive ones."""
         alive = {run_id for below in self._live.teams.alive.values() for run_id in below}
         now = self._env.clock.monotonic()
         for run_id in sorted(alive):
             live = self._live.get(run_id)
             if live is None or not _works(live):
-                # What it waited for is over when it works again: that moment is where the time begins.
+                # It waited until now, so count from this moment.
                 self._active[run_id] = now
                 continue
             idle = now - self._active.setdefault(run_id, now)
@@ -102,7 +104,7 @@ class InactivityWatch:
         try:
             await self._live.cancel(run_id, RunFinished(status=RunStatus.ERROR, error=error))
         except AtelierError as problem:
-            # The others are still watched, and this one is tried again at the next look.
+            # The others are still watched, and this one is retried at the next check.
             log.warning("sub-agent %s could not be ended: %s", run_id, problem)
 
     async def close(self) -> None:
@@ -113,7 +115,7 @@ class InactivityWatch:
 
 
 def _works(live: LiveRun) -> bool:
-    """Whether it is up to the run itself that something happens: it waits for nobody, for no tool, and for no slot."""
+    """Whether the run itself should be active: it waits for nobody, no tool, and no slot."""
     begun = live.at_work and live.driver is not None and not live.driver.waits_for_slot
     state = live.handle.current
     return begun and state.status is RunStatus.PROCESSING and not any(call.status == "started" for call in state.calls)

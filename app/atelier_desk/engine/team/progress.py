@@ -1,4 +1,7 @@
-"""What sub-agents are doing, told as ``sub_agent_progress`` in their parent's name: live, not kept, at most four times a second each."""
+"""Progress of sub-agents, sent as ``sub_agent_progress`` for their parent.
+
+Transient, at most four times a second each.
+"""
 
 from __future__ import annotations
 
@@ -18,23 +21,23 @@ if TYPE_CHECKING:
 
 EVERY_S = 0.25
 TOLD = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})
-"""What is worth telling, unless the last telling is too fresh; a streamed word shows that it lives."""
+"""Event types that trigger a report, at the maximum rate; a streamed token shows activity."""
 
 
 class ProgressReporter:
-    """Listens to the bus and tells of sub-agents."""
+    """Listens to the bus and reports on sub-agents."""
 
     def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
         self._env = env
         self._live = live
         self._told: dict[str, float] = {}
         self._tools: dict[str, tuple[str, str]] = {}
-        """By run: the tool that runs, and its name for people."""
+        """By run: the running tool and its display name."""
         self._due: dict[str, asyncio.Task[None]] = {}
         self._unsubscribe = env.bus.subscribe(self._note)
 
     def close(self) -> None:
-        """Tell nothing any more."""
+        """Stop reporting."""
         self._unsubscribe()
         for run_id in list(self._due):
             self._forget(run_id)
@@ -56,7 +59,7 @@ class ProgressReporter:
         if early <= 0:
             self._tell(event.parent_run_id, event.run_id)
         else:
-            # The last thing before a long silence is told too.
+            # The last event before a long silence is reported too.
             later = self._tell_in(early, event.parent_run_id, event.run_id)
             self._due[event.run_id] = background.start(later, "sub-agent progress", self._env.bus.failed)
 
@@ -93,7 +96,7 @@ class ProgressReporter:
 
 
 def plan_progress(state: RunState) -> int | None:
-    """Percent of a run's own sub-agents that are over; None without any: how far a model has come with its own work nobody knows."""
+    """Return the percentage of ended sub-agents of a run; None without any: a model's own progress is unknown."""
     known = [child for child in state.children if child.status is not ChildStatus.NOT_RUN]
     if not known:
         return None

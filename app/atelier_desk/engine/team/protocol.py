@@ -1,4 +1,4 @@
-"""What a driver needs of the team it belongs to."""
+"""Interface of a driver to its team."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ NO_ANSWER = "Your parent has ended its work and will not answer. Decide yourself
 
 
 class TeamPort(Protocol):
-    """The other runs, as one run's driver sees them: ``Teams``, which sets drivers going itself. Every commit here touches a run and its
-    parent or child together.
+    """The other runs as seen by one run's driver; implemented by ``Teams``. Every commit here affects a run and its parent
+    or child together.
 
     Attributes:
-        alive: by root run, the sub-agents below it that are not over; their number is bounded.
-        breakers: one an agent.
+        alive: by root run, the unfinished sub-agents below it, limited in number.
+        breakers: one per agent.
     """
 
     alive: dict[str, set[str]]
     breakers: AgentBreakers
 
     def free_slots(self, root_run_id: str) -> int:
-        """How many more sub-agents may be alive under a root run."""
+        """Return how many more sub-agents may be alive under a root run."""
         ...
 
     async def child_states(self, handle: RunHandle) -> list[ChildState]:
-        """The sub-agents of a run, with what those at work have used so far."""
+        """Return the sub-agents of a run, with the usage so far of running ones."""
         ...
 
     async def terminate(self, handle: RunHandle, child_id: str) -> ChildState:
-        """End a sub-agent that is at work."""
+        """End a running sub-agent."""
         ...
 
     def desk(self, handle: RunHandle) -> Team:
-        """What the planning tools of this run work with."""
+        """Return the interface of the planning tools for this run."""
         ...
 
     def tainted(self, state: RunState) -> tuple[str, ...]:
-        """What the team of a run has read from outside."""
+        """Return the outside sources read by a run's team."""
         ...
 
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
-        """Begin planned sub-agents; those that cannot begin are over at once, with an error."""
+        """Start planned sub-agents; those that cannot begin end at once with an error."""
         ...
 
     async def stop_below(self, handle: RunHandle) -> None:
@@ -59,13 +59,13 @@ class TeamPort(Protocol):
         ...
 
     async def ask_parent(self, handle: RunHandle, call_id: str, message: str) -> None:
-        """A run asks its parent; its call waits for the answer."""
+        """Ask the parent of a run; its call waits for the answer."""
         ...
 
     async def answer(self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()) -> bool:
-        """Answer a sub-agent that waits; ``then`` is committed for the run itself too. False when it waits no longer."""
+        """Answer a waiting sub-agent; ``then`` is committed for the run itself too. False if it no longer waits."""
         ...
 
     async def conclude(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
-        """Append what ``decide`` says; when that ends a sub-agent's run, its parent learns of it in the same commit."""
+        """Append the events of ``decide``; if they end a sub-agent's run, its parent is updated in the same commit."""
         ...

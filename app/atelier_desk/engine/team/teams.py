@@ -1,4 +1,7 @@
-"""The runs of a team together: each commit that concerns two of them is one transaction, so a kill never leaves one knowing and one not."""
+"""Interactions between the runs of a team.
+
+Each commit that affects two runs is one transaction, so a kill never leaves them inconsistent.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ ENDS = {
 
 
 class Teams:
-    """``TeamPort`` over the runs in memory."""
+    """Implements ``TeamPort`` over the runs in memory."""
 
     def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
         self._env = env
@@ -77,16 +80,16 @@ class Teams:
         return TeamBroker(self._env, self, handle)
 
     def free_slots(self, root_run_id: str) -> int:
-        """How many more sub-agents may be alive under a root run."""
+        """Return how many more sub-agents may be alive under a root run."""
         return max(0, limits.CHILDREN - len(self.alive.get(root_run_id, ())))
 
     def born(self, state: RunState) -> None:
-        """A sub-agent's run exists."""
+        """Register a sub-agent's run."""
         if state.parent_run_id is not None and not state.status.final:
             self.alive.setdefault(state.root_run_id, set()).add(state.run_id)
 
     def gone(self, root_run_id: str, run_id: str) -> None:
-        """A sub-agent's run is over: its slot is free."""
+        """Free the slot of an ended sub-agent."""
         below = self.alive.get(root_run_id)
         if below is not None:
             below.discard(run_id)
@@ -94,12 +97,13 @@ class Teams:
                 del self.alive[root_run_id]
 
     def tainted(self, state: RunState) -> tuple[str, ...]:
-        """Those at work share tasks, memories and files, so what one of them has read concerns all; who is over has told its parent."""
+        """Return the sources read by all running members.
+
+        They share tasks, memories and files. Ended ones have told their parent.
+        """
         team = (self._live.get(run_id) for run_id in (state.root_run_id, *sorted(self.alive.get(state.root_run_id, ()))))
         states = (live.handle.state for live in team if live is not None)
         return taint.merged(state.tainted, *(other.tainted for other in states if other is not None))
-
-    # -- starting ------------------------------------------------------------------------------------------------------------------
 
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
         plans = {plan.id: await self._as_now(plan) for plan in handle.current.plans if plan.id in child_ids}
@@ -115,11 +119,13 @@ class Teams:
                         self.born(child.state)
                         self._live.drive(self._live.add(child))
                     elif plans[child.run_id] in begun:
-                        # It could not be written: who was let through to see whether its agent works again did not get there.
+                        # It could not be written: the agent let through as a test did not begin.
                         self.breakers.release(plans[child.run_id])
 
     async def _as_now(self, plan: ChildPlan) -> ChildPlan:
-        """A plan with a profile that asks no less than its stored agent's does now: a person may have changed it since it was planned."""
+        """Return a plan with a profile at least as strict as its stored agent's now, which may have changed since it was
+        planned.
+        """
         try:
             stored = await self._env.repos.agents.get(plan.agent_id) if plan.agent_id else None
         except NotFoundError:
@@ -136,7 +142,7 @@ class Teams:
             return []
         parts: list[Part] = []
         free = self.free_slots(now.root_run_id)
-        # An agent that goes on working beside its sub-agents keeps a part for itself.
+        # An agent that works beside its sub-agents keeps a share for itself.
         divided = len(ready) + (1 if any(child.background for child in ready) else 0)
         for child in ready:
             plan = plans[child.id]
@@ -157,8 +163,6 @@ class Teams:
         if free <= 0:
             return f"{limits.CHILDREN} sub-agents are at work already, the most there may be. Try again when one is done."
         return self.breakers.refusal(plan)
-
-    # -- asking and answering ------------------------------------------------------------------------------------------------------
 
     async def ask_parent(self, handle: RunHandle, call_id: str, message: str) -> None:
         parent = await self.parent(handle.current)
@@ -190,7 +194,7 @@ class Teams:
             if call is None or now.status.final:
                 known = handle.current.child(child_id)
                 stale = known is not None and known.status is ChildStatus.ASKING and not _ended(handle.current)
-                # A question nobody asks any more must not keep its parent.
+                # An obsolete question must not block its parent.
                 return [Part(handle, [ChildAnswered(child_id=child_id, text=NEEDLESS, by="engine")])] if stale else []
             done = True
             result = ToolResult.failure(text, "no_answer") if by == "engine" else ToolResult.ok(answer=text, answered_by=by)
@@ -208,7 +212,7 @@ class Teams:
             self._live.drive(child)
 
     async def parent(self, state: RunState) -> LiveRun | None:
-        """A sub-agent's parent in memory; None for a root run, or when it is gone or its events cannot be read."""
+        """Return a sub-agent's parent in memory; None for a root run, or if it is gone or unreadable."""
         if state.parent_run_id is None:
             return None
         try:
@@ -219,8 +223,6 @@ class Teams:
             if error.code != DAMAGED:
                 raise
             return None
-
-    # -- ending --------------------------------------------------------------------------------------------------------------------
 
     async def conclude(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
         parent = await self.parent(handle.current)
@@ -252,7 +254,7 @@ class Teams:
         try:
             return await self._env.journal.append_together(handles, parts)
         finally:
-            # Also when the wait for the commit was cut short: what was committed has its consequences.
+            # Even if the wait was aborted, what was committed takes effect.
             if parent is not None and ended is not None and handle.current.status.final:
                 self.gone(handle.current.root_run_id, handle.run_id)
                 self.breakers.record(handle.current, ended.status)
@@ -261,7 +263,7 @@ class Teams:
 
     async def stop_below(self, handle: RunHandle) -> None:
         """Stop everything below a run; planned sub-agents never run."""
-        # All at once: the last of them must not go on until every other one has ended.
+        # Concurrently: they must not wait for each other.
         await asyncio.gather(*(self._live.cancel(child.id) for child in handle.current.working_children))
 
         def never(now: RunState) -> list[EventBody] | None:
@@ -272,7 +274,7 @@ class Teams:
         await self._env.journal.append_if(handle, never)
 
     async def child_states(self, handle: RunHandle) -> list[ChildState]:
-        """The sub-agents of a run; those at work with what they have used until now."""
+        """Return the sub-agents of a run; running ones with their usage so far."""
         found = []
         for child in handle.current.children:
             live = self._live.get(child.id)
@@ -282,7 +284,7 @@ class Teams:
         return found
 
     async def terminate(self, handle: RunHandle, child_id: str) -> ChildState:
-        """Stop a sub-agent of a run with everything below it, and give what is known of it then."""
+        """Stop a sub-agent with everything below it, and return its state."""
         await self._live.cancel(child_id)
         child = handle.current.child(child_id)
         assert child is not None, "the caller has looked"
@@ -290,12 +292,12 @@ class Teams:
 
 
 def _ended(state: RunState) -> bool:
-    """Whether a run is over for good; one that could not reach its model may be taken up again."""
+    """Whether a run has finally ended; one that could not reach its model may be resumed."""
     return state.status.final and not state.failed
 
 
 def _answers_itself(state: RunState, bodies: Sequence[EventBody]) -> bool:
-    """Whether events close the call with which a run asks its parent, without an answer of its parent."""
+    """Whether events close the call with which a run asks its parent, without its parent's answer."""
     asks = {call.call.id for call in state.calls if call.status == "waiting" and call.waits_for == "parent"}
     return any(isinstance(body, ToolCallFinished) and body.call_id in asks for body in bodies)
 
@@ -336,7 +338,7 @@ def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted
 
 
 def _prompt(parent: RunState, child: ChildState, plan: ChildPlan) -> str:
-    """What a sub-agent is told: its prompt, and in a plan what the stages before it gave."""
+    """Return a sub-agent's prompt, in a plan with the results of earlier stages."""
     if child.kind is not TeamCall.PLAN or plan.agent.provider == DIRECT_CALL:
         return plan.prompt
     earlier = [other for other in parent.children if other.call_id == child.call_id and other.stage < child.stage]
@@ -344,7 +346,7 @@ def _prompt(parent: RunState, child: ChildState, plan: ChildPlan) -> str:
 
 
 def _refused_call(state: RunState) -> str | None:
-    """Why the one call of a sub-agent that only makes a call came back without success; None when it did not."""
+    """Return why the single call of a call-only sub-agent failed; None if it did not."""
     if state.agent.provider != DIRECT_CALL:
         return None
     last = next((entry for entry in reversed(state.entries) if entry.kind is EntryKind.RESULT), None)
@@ -358,7 +360,10 @@ def _refused_call(state: RunState) -> str | None:
 
 
 def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBody], now: datetime) -> ChildFinished:
-    """How a run's end is told to its parent: the report is what it gave, else the last it said, with what it handed over on the way."""
+    """Return the parent's event for a run's end.
+
+    The report is its result, else its last text, with what it passed on before.
+    """
     status = ENDS[end.status]
     report = handed_over(end.summary, end.result)
     if not report:
@@ -382,6 +387,6 @@ def _child_finished(state: RunState, end: RunFinished, bodies: Sequence[EventBod
         spent=state.total,
         duration_ms=None if started is None else max(0, round((now - started).total_seconds() * 1000)),
         tainted=state.tainted,
-        # Those it used are what its parent's answer rests on, whether that names them or not.
+        # The sources it used support its parent's answer, whether named there or not.
         sources=tuple(each.model_copy(update={"read": True}) for each in used(report, state.sources)),
     )

@@ -1,2 +1,4 @@
-"""From the bytes of a file to what is in it: scopes, imports, references, sections. Pure, without I/O, so that it can run in another
-process."""
+"""Parse the bytes of a file into scopes, imports, references and sections.
+
+Pure, without I/O, so that it can run in another process.
+"""

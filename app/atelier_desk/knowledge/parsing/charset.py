@@ -1,4 +1,4 @@
-"""The characters of a file: by its byte order mark, else UTF-8, else guessed."""
+"""Detect the encoding of a file: by byte order mark, as UTF-8, or by guessing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether the beginning of a file is of no text: a zero byte without a mark of UTF-16 or UTF-32, or many control characters."""
+    """Whether the beginning of a file is binary.
+
+    A zero byte without a UTF-16 or UTF-32 mark, or many control characters.
+    """
     head = head[:LOOKED_AT]
     if marked(head):
         return False
@@ -18,7 +21,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def decode(data: bytes) -> str:
-    """The text of a file without its mark. Never fails: what is no character becomes U+FFFD."""
+    """Decode a file without its byte order mark. Never fails: invalid bytes become U+FFFD."""
     if found := marked(data):
         mark, encoding = found
         return data[len(mark) :].decode(encoding, "replace")

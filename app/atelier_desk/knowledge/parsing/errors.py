@@ -1,4 +1,4 @@
-"""Why a file can't be read."""
+"""Errors about unreadable files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from atelier_desk.domain.errors import AtelierError
 
 
 class ParseError(AtelierError):
-    """A file that can't be read, and why."""
+    """A file that cannot be read; the message says why."""
 
     code = "unreadable"

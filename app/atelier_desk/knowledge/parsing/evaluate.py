@@ -1,4 +1,4 @@
-"""What a dotted name means where it stands: the module, class, function or value it leads to."""
+"""Resolve a dotted name in its context to a module, class, function or value."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from atelier_desk.knowledge.parsing.tables import (
 )
 
 DEPTH = 24
-"""Names that lead on to names, one after the other."""
+"""Maximum number of names followed one after the other."""
 
 
 class Evaluator:
-    """Reads names in the files of one project. Results are kept until ``forget``."""
+    """Resolves names in the files of one project. Results are cached until ``forget``."""
 
     def __init__(self, files: dict[str, FileSymbols], places: Places, packages: dict[str, set[str]]) -> None:
         self.files, self.places, self.packages = files, places, packages
@@ -52,10 +52,8 @@ class Evaluator:
             found = self._tables[path] = Tables(self.files[path])
         return found
 
-    # -- chains
-
     def chain(self, path: str, scope: int, chain: tuple[str, ...], depth: int = DEPTH) -> Value | None:
-        """What a chain leads to."""
+        """Return what a chain refers to."""
         if depth <= 0 or not chain:
             return None
         value = self._first(path, scope, chain[0], depth - 1)
@@ -96,14 +94,14 @@ class Evaluator:
         if called:
             return self._called(found, depth)
         if not last and found.kind == "scope" and self._type(found) in {"method", "function"}:
-            return self._called(found, depth)  # a property: what it gives
+            return self._called(found, depth)  # a property: its value
         return found
 
     def _type(self, value: Value) -> str:
         return self.files[value.path].symbols[value.scope].type if value.scope >= 0 else ""
 
     def _called(self, value: Value, depth: int, what: str = "()") -> Value | None:
-        """What calling it gives, or with ``()[]`` each element of that."""
+        """Return the result of calling a value, or with ``()[]`` each element of the result."""
         if value.kind in {"outside", "instance"}:
             return value if value.kind == "outside" else None
         if value.kind != "scope":
@@ -117,15 +115,13 @@ class Evaluator:
                 return found
         return None
 
-    # -- names
-
     def name(self, path: str, scope: int, name: str, depth: int = DEPTH) -> Value | None:
         key = (path, scope, name)
         if key in self._names:
             return self._names[key]
         if depth <= 0:
             return None
-        self._names[key] = None  # a name that leads to itself means nothing
+        self._names[key] = None  # a name that refers to itself has no meaning
         found = self._names[key] = self._name(path, scope, name, depth)
         return found
 
@@ -155,13 +151,13 @@ class Evaluator:
         return self._beyond(tables, name, depth)
 
     def _owner_elsewhere(self, tables: Tables, index: int, depth: int) -> Value | None:
-        """The class of a method that is written outside it, in another file."""
+        """Return the class of a method that is written outside it, in another file."""
         owner = tables.file.symbols[index].qualified.rpartition(".")[0].rpartition(".")[2]
         found = self._beyond(tables, owner, depth - 1) if owner else None
         return Value("instance", found.path, found.scope) if found is not None and found.kind == "scope" else None
 
     def _within(self, tables: Tables, scope: int, name: str, depth: int) -> Value | None:
-        """A name that this very scope gives a meaning."""
+        """Return the meaning of a name that this scope itself defines."""
         path = tables.file.path
         for chain in tables.bound.get(scope, {}).get(name, ()):
             found = self.chain(path, scope, chain, depth - 1)
@@ -177,7 +173,7 @@ class Evaluator:
         return None
 
     def _beyond(self, tables: Tables, name: str, depth: int) -> Value | None:
-        """A name from outside the file: of its package, or taken in whole by an import."""
+        """Return the meaning of a name from outside the file: of its package, or from a star import."""
         file = tables.file
         for each in tables.stars:
             module = self.module(file.path, each)
@@ -200,7 +196,7 @@ class Evaluator:
         return None
 
     def globals(self, family: str) -> dict[str, list[tuple[str, int]]]:
-        """Names at the top of all files of a language."""
+        """Return the top-level names of all files of a language family."""
         if self._globals is None:
             self._globals = {}
             for path, file in self.files.items():
@@ -211,10 +207,8 @@ class Evaluator:
                             home.setdefault(symbol.name, []).append((path, index))
         return self._globals.get(family, {})
 
-    # -- modules
-
     def module(self, path: str, each: Imported) -> Value:
-        """The module of an import."""
+        """Return the module of an import."""
         key = (path, each.module)
         found = self._modules.get(key)
         if found is None:
@@ -245,7 +239,7 @@ class Evaluator:
         return Value("folder" if place.endswith("/") else "module", place)
 
     def imported(self, path: str, each: Imported, depth: int = DEPTH) -> Value | None:
-        """What an import binds its alias to."""
+        """Return what the alias of an import refers to."""
         file = self.files[path]
         if file.language == "python" and not each.name and "." in each.module and each.alias == each.module.split(".", 1)[0]:
             each = each._replace(module=each.alias)  # ``import a.b`` binds ``a``
@@ -261,7 +255,7 @@ class Evaluator:
         return self.member(module, each.name, depth - 1)
 
     def _default(self, module: Value, depth: int) -> Value | None:
-        """What a script exports as a whole, when that is one thing."""
+        """Return the default export of a script, if it is a single value."""
         for chain in self.tables(module.path).bound.get(-1, {}).get("default", ()):
             found = self.chain(module.path, -1, chain, depth - 1)
             if found is not None:
@@ -271,8 +265,6 @@ class Evaluator:
             if found is not None:
                 return found
         return None
-
-    # -- members
 
     def member(self, value: Value, name: str, depth: int = DEPTH) -> Value | None:
         key = (value, name)
@@ -320,7 +312,7 @@ class Evaluator:
         return None
 
     def apart(self, family: str) -> dict[str, list[tuple[str, int]]]:
-        """Members by ``Type.member``, in the languages that write them anywhere."""
+        """Return members by ``Type.member``, for languages that define them outside the type."""
         if self._apart is None:
             self._apart = {}
             for path, file in self.files.items():
@@ -381,7 +373,7 @@ class Evaluator:
         return Value("package", inner) if inner in self.packages else None
 
     def line(self, path: str, index: int) -> tuple[Value, ...]:
-        """A class and what it inherits from, as far as it is in the project, nearest first."""
+        """Return a class and its base classes within the project, nearest first."""
         key = (path, index)
         if key in self._lines:
             return self._lines[key]

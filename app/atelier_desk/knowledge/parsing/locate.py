@@ -1,4 +1,4 @@
-"""Where the module of an import is: which file or folder of the project, by the rules of its language."""
+"""Find the file or folder of a project that an import refers to, by the rules of its language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PYTHON = (".py", ".pyi", ".pyw")
 
 
 class Places:
-    """The paths of a project's files, found by their ends."""
+    """The paths of a project's files, indexed by their ends."""
 
     def __init__(self) -> None:
         self.paths: set[str] = set()
@@ -36,10 +36,8 @@ class Places:
                 if not found:
                     del index[key]
 
-    # -- Python
-
     def python(self, module: str, importer: str) -> str | None:
-        """The file of a dotted module, or ``folder/`` of a package without ``__init__.py``."""
+        """Return the file of a dotted module, or ``folder/`` for a package without ``__init__.py``."""
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module[dots:].split(".") if part]
         if dots:
@@ -56,7 +54,10 @@ class Places:
         return None
 
     def _roots(self, parts: list[str], importer: str) -> Iterator[str]:
-        """Folders that the first package may stand in: those above the file that imports, then any that is no package itself."""
+        """Yield folders that may contain the top package.
+
+        Those above the importing file, then any that is no package itself.
+        """
         folder = posixpath.dirname(importer)
         while True:
             if folder == posixpath.dirname(importer) or not self._is_package(folder):
@@ -85,8 +86,6 @@ class Places:
                 return package + end
         return path + "/" if path in self.folders and any(each.endswith(_PYTHON) for each in self.folders[path]) else None
 
-    # -- JavaScript, TypeScript
-
     def script(self, module: str, importer: str) -> str | None:
         if module.startswith("."):
             return self._script(posixpath.normpath(posixpath.join(posixpath.dirname(importer), module)))
@@ -103,7 +102,7 @@ class Places:
         return None
 
     def script_at(self, path: str) -> str | None:
-        """The script, or the index of the folder, of a path without its extension."""
+        """Return the script, or the index of the folder, for a path without extension."""
         return self._script(posixpath.normpath(path) if path else ".")
 
     def _script(self, path: str) -> str | None:
@@ -114,16 +113,17 @@ class Places:
             if path + end in self.paths or (not path and end[1:] in self.paths):
                 return path + end if path else end[1:]
         stem, extension = posixpath.splitext(path)
-        if extension in {".js", ".jsx", ".mjs", ".cjs"}:  # TypeScript writes the name of what it is compiled to
+        if extension in {".js", ".jsx", ".mjs", ".cjs"}:  # TypeScript imports name the compiled file
             for end in (".ts", ".tsx", ".mts", ".cts"):
                 if stem + end in self.paths:
                     return stem + end
         return None
 
-    # -- files by their names
-
     def file(self, written: str, importer: str, ends: Iterable[str] = ("",)) -> str | None:
-        """A file as an include or a link writes it: from its folder, from the root, else the only one, or the nearest, with that end."""
+        """Return the file of an include or link.
+
+        Relative to its folder, to the root, or the only (or nearest) with that path end.
+        """
         written = unquote(written.split("#", 1)[0].split("?", 1)[0])
         if not written:
             return None
@@ -135,13 +135,13 @@ class Places:
         return None
 
     def ending(self, written: str, importer: str) -> str | None:
-        """The file whose path ends with what is written: the one that shares most of its path with the importer."""
+        """Return the file whose path ends with ``written`` and shares the longest prefix with the importer."""
         written = re.sub(r"^(\.\./|\./)+", "", written)
         found = [path for path in self._by_stem.get(_stem(written), ()) if path == written or path.endswith("/" + written)]
         return min(found, key=lambda path: (-len(posixpath.commonprefix([path, importer])), len(path), path)) if found else None
 
     def folder(self, written: str, importer: str) -> str | None:
-        """The folder whose path ends with the most parts of what is written."""
+        """Return the folder whose path ends with the most parts of ``written``."""
         parts = written.strip("/").split("/")
         for begin in range(len(parts)):
             wanted = "/".join(parts[begin:])

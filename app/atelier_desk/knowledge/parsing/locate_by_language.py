@@ -1,4 +1,4 @@
-"""Where what an import names is, in the languages that are neither Python nor JavaScript."""
+"""Find the target of an import in languages other than Python and JavaScript."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROOTS = ("lib.rs", "main.rs")
 
 
 def located(names: Names, file: FileSymbols, module: str) -> tuple[str | None, str]:
-    """The file, ``folder/`` or ``language:package`` of an import, None when it is outside the project, and the name of its package."""
+    """Return the file, ``folder/`` or ``language:package`` of an import (None outside the project), and its package name."""
     places, path = names.places, file.path
     match file.language:
         case "go":
@@ -40,7 +40,7 @@ def located(names: Names, file: FileSymbols, module: str) -> tuple[str | None, s
 
 
 def _go(names: Names, module: str) -> tuple[str | None, str]:
-    """A package by the path of its module in ``go.mod``, else by the folders that its path ends with."""
+    """Resolve a package by its module path in ``go.mod``, otherwise by the folders its path ends with."""
     parts = module.split("/")
     for count in range(len(parts), 0, -1):
         root = names.manifests.get("go.mod:" + "/".join(parts[:count]))
@@ -52,7 +52,7 @@ def _go(names: Names, module: str) -> tuple[str | None, str]:
 
 
 def elsewhere(names: Names, of: Value, type_: str, name: str) -> Value | None:
-    """A member that is written outside its type: Go's in the same folder, the others' anywhere, the nearest first."""
+    """Return a member defined outside its type: in the same folder for Go, otherwise anywhere, nearest first."""
     language = names.files[of.path].language
     found: Sequence[tuple[str, int]] = names.apart("c" if language == "cpp" else language).get(f"{type_}.{name}", ())
     if language == "go":
@@ -63,11 +63,8 @@ def elsewhere(names: Names, of: Value, type_: str, name: str) -> Value | None:
     return of._replace(kind="scope", path=path, scope=index, sure=1.0 if len(found) == 1 or path == of.path else 0.8)
 
 
-# -- Rust
-
-
 def rust(names: Names, file: FileSymbols, each: Imported, depth: int) -> Value | None:
-    """What a ``use`` or ``mod`` binds."""
+    """Return what a ``use`` or ``mod`` binds."""
     parts = [*each.module.split("::"), *([each.name] if each.name and each.name != "*" else [])]
     return rust_path(names, file, each.scope, parts, depth)
 
@@ -102,7 +99,7 @@ def rust_path(names: Names, file: FileSymbols, scope: int, parts: list[str], dep
 
 
 def rust_root(names: Names, path: str, scope: int, name: str) -> Value | None:
-    """The module that ``crate``, ``self`` or ``super`` means in a scope of a file."""
+    """Return the module that ``crate``, ``self`` or ``super`` means in a scope of a file."""
     if name == "crate":
         folder = posixpath.dirname(path)
         while True:
@@ -132,7 +129,7 @@ def rust_root(names: Names, path: str, scope: int, name: str) -> Value | None:
 
 
 def submodule(names: Names, path: str, name: str) -> Value | None:
-    """The file of a module that a Rust file declares."""
+    """Return the file of a module that a Rust file declares."""
     if not path.endswith(".rs"):
         return None
     folder, base = posixpath.split(path)

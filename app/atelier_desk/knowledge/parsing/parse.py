@@ -1,4 +1,4 @@
-"""From the bytes of a file to what is in it."""
+"""Parse the bytes of a file."""
 
 from __future__ import annotations
 
@@ -21,21 +21,27 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query, Tree
 
 GRAMMARS_VERSION = "2"
-"""Changes whenever the same bytes would give another result, so that files are read again."""
+"""Change it whenever the same bytes would give another result, so that files are read again."""
 CODE_LIMIT = 1 << 20
-"""Bytes of code that a grammar is asked about: a tree takes some 50 times as much memory, and nobody writes such a file by hand. What is
-larger, or has lines of ``MEAN_LINE`` on average (minified), is read as one file without scopes."""
+"""Maximum bytes of code to parse with a grammar: a syntax tree takes about 50 times as much memory, and nobody writes such
+files by hand.
+
+Larger files, and files with a mean line length of ``MEAN_LINE`` (minified), become one entity without scopes.
+"""
 TEXT_LIMIT = 32 << 20
-"""Bytes of any other file: its text, sections and vectors are kept in memory and in the database several times over."""
+"""Maximum bytes of any other file.
+
+Its text, sections and vectors are held in memory and in the database several times.
+"""
 MEAN_LINE = 500
 MOST_PARTS = 100_000
-"""Statements at the top of a file: of some 300 000, the search of the tree takes minutes."""
+"""Maximum top-level statements: querying a tree with about 300 000 takes minutes."""
 DEADLINE_S = 5.0
-"""Seconds for the tree of one file, a hundred times what a large one takes."""
+"""Time limit in seconds for the tree of one file: a hundred times what a large file takes."""
 DEEPEST = 500
-"""Brackets within brackets; the search of a tree is slower the deeper it is."""
+"""Maximum nesting of brackets; tree queries slow down with depth."""
 WIDEST = 10_000
-"""Parts that the grammar could make nothing of, side by side: the search of such a tree takes their number squared."""
+"""Maximum adjacent unparsed nodes: querying such a tree takes quadratic time."""
 _MANIFESTS = {
     "Cargo.toml": r"^\[package\][^\[]*?^name\s*=\s*\"([\w-]+)\"",
     "go.mod": r"^module\s+(\S+)",
@@ -62,8 +68,11 @@ _PROGRAM = re.compile(rb"#!\s*(?:\S*/)?([\w.+-]+)(?:[ \t]+(?:-\S+[ \t]+)*([\w.+-
 
 
 def language_of(path: str, head: bytes) -> str | None:
-    """The language of a file by its name and its beginning (8 192 bytes are enough); ``text`` for other text, None for what is not read:
-    binary files, pictures too, whose text comes by ``parse_image``."""
+    """Return the language of a file by its name and beginning (8 192 bytes suffice).
+
+    ``text`` for other text; None for files that are not parsed: binaries and also images, whose text comes through
+    ``parse_image``.
+    """
     name = PurePosixPath(path.replace("\\", "/")).name
     extension = PurePosixPath(name.lower()).suffix
     if kind := kind_of(name, head):
@@ -85,7 +94,7 @@ def language_of(path: str, head: bytes) -> str | None:
 
 
 def parse(path: str, data: bytes) -> Parsed:
-    """What is in a file. The same bytes always give the same.
+    """Parse a file. Deterministic: the same bytes give the same result.
 
     Raises:
         ParseError: it is binary, too large, encrypted or broken.
@@ -117,7 +126,7 @@ def parse(path: str, data: bytes) -> Parsed:
 
 
 def code(language: str, written: str) -> Parsed:
-    """What a grammar finds in source code."""
+    """Parse source code with a grammar."""
     parsed = Parsed("code", language, lines=_lines(written))
     data = written.encode("utf-8", "replace")
     if len(data) > CODE_LIMIT or len(data) > MEAN_LINE * parsed.lines + 20_000 or _deep(data):
@@ -158,7 +167,7 @@ def _captures(query: Query, root: Node) -> dict[str, list[Node]]:
 
     found = QueryCursor(query).captures(root)
     for nodes in found.values():
-        nodes.sort(key=_START)  # they come in any order
+        nodes.sort(key=_START)  # captures come unordered
     return found
 
 
@@ -167,7 +176,7 @@ def _lines(written: str) -> int:
 
 
 def _deep(data: bytes) -> bool:
-    """Whether brackets are nested deeper than any person writes; those in strings count too."""
+    """Whether brackets are nested deeper than any person writes; brackets in strings count too."""
     signs = data.translate(None, _SIGNS)
     if len(signs) < 2 * DEEPEST:
         return False
@@ -186,7 +195,7 @@ def _deep(data: bytes) -> bool:
 
 
 def _errors(root: Node) -> list[int]:
-    """Lines of the first 20 places that the grammar did not understand."""
+    """Return the lines of the first 20 syntax errors."""
     found: list[int] = []
     waiting, looked = [root], 0
     while waiting and len(found) < 20 and looked < 5_000:
@@ -204,5 +213,5 @@ def _errors(root: Node) -> list[int]:
 
 
 def parse_image(said: str) -> Parsed:
-    """A picture by the text that was read in it."""
+    """Return the result for an image from its recognised text."""
     return Parsed("image", "image", lines=_lines(said), text=said[:200_000])

@@ -1,5 +1,7 @@
-"""What is found in one file. All of it can be pickled; lines count from 1 and are inclusive, indexes from 0, and index -1 is the file
-itself."""
+"""Result of parsing one file.
+
+All classes can be pickled. Lines count from 1 and are inclusive, indexes count from 0; index -1 is the file itself.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ class Scope(NamedTuple):
     """A class, function, method and so on.
 
     Attributes:
-        type: ``class``, ``function``, ``method``, ``interface``, ``struct``, ``enum``, ``trait``, ``impl``, ``module``, ``namespace``,
-            ``type``, ``constant``, ``table``, ``rule``, ``element`` …
-        qualified: its name from the top of the file, parts joined by ``.``; unique within the file (``name#2`` where the source says it
-            twice).
-        parent: index of the scope that it stands in.
+        type: ``class``, ``function``, ``method``, ``interface``, ``struct``, ``enum``, ``trait``, ``impl``, ``module``,
+            ``namespace``, ``type``, ``constant``, ``table``, ``rule``, ``element`` …
+        qualified: its name from the top of the file, parts joined by ``.``; unique within the file (``name#2`` for a
+            repeated name).
+        parent: index of the enclosing scope.
         start, end: its bytes in the text of the file as UTF-8 without a byte order mark, end exclusive.
-        signature: one line as the source writes it, without its body; at most 500 characters.
-        docstring: without quotes, indentation or comment signs; at most 4 000 characters.
+        signature: its source without the body, on one line; at most 500 characters.
+        docstring: without quotes, indentation and comment signs; at most 4 000 characters.
     """
 
     type: str
@@ -34,8 +36,11 @@ class Scope(NamedTuple):
 
 
 class Import(NamedTuple):
-    """One imported name. ``module`` is as written (leading dots of relative ones kept); ``name`` is what is taken of it, ``*`` for all,
-    empty for the module itself; ``alias`` is the name it has here, empty when nothing is bound."""
+    """One imported name.
+
+    ``module`` is as written (with leading dots of relative imports); ``name`` is the imported name, ``*`` for all,
+    empty for the module itself; ``alias`` is the local name, empty when nothing is bound.
+    """
 
     module: str
     name: str
@@ -45,9 +50,11 @@ class Import(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A use of something by its name, the first in its scope: ``kind`` is ``calls``, ``inherits`` or ``mentions``. ``chain`` is the dotted
-    name as written (``self``, ``store``, ``save`` for ``self.store.save()``); ``f()`` is what calling ``f`` gives, ``items[]`` an element;
-    a part that is nothing of these is an empty string."""
+    """The first use of a name in a scope; ``kind`` is ``calls``, ``inherits`` or ``mentions``.
+
+    ``chain`` is the dotted name as written (``self``, ``store``, ``save`` for ``self.store.save()``); ``f()`` is the
+    result of calling ``f``, ``items[]`` an element; parts of any other form are empty strings.
+    """
 
     kind: str
     chain: tuple[str, ...]
@@ -56,9 +63,12 @@ class Reference(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """What a name stands for, where the source says it: ``chain`` is its value, ``Store()`` for an annotation ``Store`` as for a
-    constructor call. ``name`` is ``self.store`` for an attribute, ``()`` for what the scope gives when called, ``default`` for what a
-    script exports; ``items[]`` for each element of a collection."""
+    """The value of a name, where the source tells it.
+
+    ``chain`` is the value: ``Store()`` for an annotation ``Store`` as for a constructor call. ``name`` is
+    ``self.store`` for an attribute, ``()`` for the return value of the scope, ``default`` for a script's default
+    export, ``items[]`` for each element of a collection.
+    """
 
     name: str
     chain: tuple[str, ...]
@@ -66,8 +76,10 @@ class Binding(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of a document under its heading (or a page, a cell, a paragraph group where there are no headings). ``text`` without the
-    sections below it."""
+    """A part of a document under its heading (or a page, a cell, a group of paragraphs).
+
+    ``text`` excludes its subsections.
+    """
 
     title: str
     level: int
@@ -78,8 +90,10 @@ class Section(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link or an embedded picture of a document: where it leads, as written, its words, the index of its section, and whether it is a
-    picture."""
+    """A link or embedded picture of a document.
+
+    Target as written, text, index of its section, and whether it is a picture.
+    """
 
     target: str
     words: str
@@ -95,11 +109,11 @@ class Parsed:
     Attributes:
         kind: ``code``, ``document`` or ``image``.
         language: such as ``python``, ``typescript``, ``markdown``, ``pdf``; ``text`` for other text.
-        lines: how many there are.
-        error_lines: where the grammar did not understand the source, the first 20.
-        package: the package or module that the file says it belongs to (Java, Go, C#, PHP, …).
-        text: what a picture says; of code, what the file says of itself.
-        source: the code that the places of the scopes count in, where that is not the file itself (a notebook).
+        lines: number of lines.
+        error_lines: lines of the first 20 syntax errors.
+        package: the package or module the file declares (Java, Go, C#, PHP, …).
+        text: recognised text of an image; for code, the file's own documentation.
+        source: the code that the positions of scopes refer to, if it is not the file itself (a notebook).
     """
 
     kind: str

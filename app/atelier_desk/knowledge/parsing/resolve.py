@@ -1,7 +1,8 @@
-"""Relations across the files of a project: what imports, calls, inherits, mentions and links to what, and how sure that is.
+"""Resolve relations between the files of a project (imports, calls, inherits, mentions, links), with a confidence.
 
-Confidence: 1 where the source says it (an import, a name defined in reach, a method of ``self``), .9 through inheritance, less where a
-name alone decides. Calls of other packages make no relation; their imports do, to the package.
+Confidence: 1 where the source is explicit (an import, a name defined in reach, a method of ``self``), .9 through
+inheritance, less where only a name decides. Calls into other packages create no relation; their imports do, to the
+package.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from atelier_desk.knowledge.parsing.symbols import FileSymbols
 from atelier_desk.knowledge.parsing.tables import CLASSES, FAMILIES, Value
 
 MOST_GUESSES = 3
-"""Definitions of one name that a call of an unknown value may mean; of more, none is taken."""
+"""Maximum candidates for a call on an unknown value; with more, none is used."""
 COMMON = frozenset((
     "get", "set", "add", "append", "pop", "remove", "clear", "copy", "update", "items", "keys", "values", "index", "count", "insert",
     "sort", "reverse", "extend", "join", "split", "strip", "replace", "find", "format", "encode", "decode", "read", "write", "close",
@@ -29,12 +30,15 @@ COMMON = frozenset((
     "clone", "from", "new", "default", "to_string", "as_str", "as_ref", "collect", "ok", "err", "expect", "Error", "String", "Close",
     "Read", "Write", "Lock", "Unlock", "Len", "begin", "end", "first", "last", "each", "inspect", "to_s", "include", "name",
 ))  # fmt: skip
-"""Names that most libraries have: a call of an unknown value's is no sign of the project's own."""
+"""Names common in libraries: a call on an unknown value does not suggest the project's own function."""
 
 
 class Resolved(NamedTuple):
-    """A relation. ``source_index`` and ``target_index`` are those of scopes, or of sections in a document; -1 is the file itself. Either
-    ``target_path`` is a file of the project, or ``package`` the name of a package outside it."""
+    """A relation.
+
+    ``source_index`` and ``target_index`` are indexes of scopes, or of sections in a document; -1 is the file itself.
+    Either ``target_path`` is a file of the project, or ``package`` is the name of an external package.
+    """
 
     kind: str
     source_path: str
@@ -48,7 +52,7 @@ class Resolved(NamedTuple):
 
 @dataclass(frozen=True)
 class Resolution:
-    """All relations that leave the files ``sources``: they replace what was known of these."""
+    """All outgoing relations of the files ``sources``; they replace earlier ones."""
 
     sources: frozenset[str]
     relations: Iterator[Resolved]
@@ -59,7 +63,7 @@ class _Add(Protocol):
 
 
 class Resolver:
-    """The names of a project's files, kept between ingestions. Not for two threads at once."""
+    """The names of a project's files, kept between indexing runs. Not thread-safe."""
 
     def __init__(self, files: Iterable[FileSymbols] = ()) -> None:
         self.files: dict[str, FileSymbols] = {}
@@ -73,7 +77,7 @@ class Resolver:
             self.update(file)
 
     def update(self, file: FileSymbols) -> None:
-        """A file is new or changed."""
+        """Add or replace a file."""
         before = self.files.get(file.path)
         self._changed |= _difference(before, file)
         if before is not None:
@@ -91,7 +95,7 @@ class Resolver:
         self._evaluator.forget(file.path)
 
     def remove(self, path: str) -> None:
-        """A file is gone."""
+        """Remove a file."""
         before = self.files.get(path)
         if before is not None:
             self._changed |= _difference(before, None)
@@ -115,8 +119,10 @@ class Resolver:
                     del self._by_name[symbol.name]
 
     def resolution(self) -> Resolution:
-        """The relations that may differ since the last time: of the files that were updated, and of those that use a name which one of them
-        no longer has, has now, or has with another meaning."""
+        """Return relations that may have changed since the last call.
+
+        They are those of updated files, and of files that use a name that an updated file added, dropped or redefined.
+        """
         sources = set(self._stale)
         if self._changed:
             changed = self._changed
@@ -135,7 +141,7 @@ class Resolver:
                 yield from self.of(path)
 
     def of(self, path: str) -> list[Resolved]:
-        """All relations that leave a file."""
+        """Return all outgoing relations of a file."""
         file = self.files[path]
         found: dict[tuple[str, int, str, int, str], Resolved] = {}
 
@@ -195,7 +201,7 @@ class Resolver:
             own = self._evaluator.tables(file.path).owner(scope)
             return [(Value("scope", file.path, own), 1.0)] if own >= 0 else []
         value = self._evaluator.chain(file.path, scope, chain)
-        if value is None and chain[-1].endswith("[]"):  # a generic class or function, called with its types
+        if value is None and chain[-1].endswith("[]"):  # a generic class or function called with type arguments
             value = self._evaluator.chain(file.path, scope, (*chain[:-1], chain[-1][:-2]))
         if value is not None:
             if value.kind == "scope":
@@ -211,7 +217,7 @@ class Resolver:
         return self._guessed(file, reference)
 
     def _guessed(self, file: FileSymbols, reference: Reference) -> list[tuple[Value, float]]:
-        """Methods of that name, when the value that is called is unknown."""
+        """Return candidate methods by name when the called value is unknown."""
         chain = reference.chain
         name = chain[-1]
         if name in COMMON or len(name) < 3:
@@ -270,8 +276,11 @@ class Resolver:
 
 
 def resolve(files: Mapping[str, FileSymbols], changed: Iterable[str] | None = None) -> Resolution:
-    """All relations, or those that leave the files that a change of some may touch: the changed ones (also those that are gone), and those
-    that use a name of them. A ``Resolver`` that is kept knows what a changed file was before, and does less."""
+    """Return all relations, or those of files affected by changes in ``changed``.
+
+    Affected are the changed files (including deleted ones) and files that use their names. A reused ``Resolver`` knows
+    the previous state of a changed file and does less work.
+    """
     resolver = Resolver(files.values())
     if changed is None:
         return resolver.resolution()
@@ -285,7 +294,7 @@ def resolve(files: Mapping[str, FileSymbols], changed: Iterable[str] | None = No
 
 
 def _packages(file: FileSymbols) -> Iterator[str]:
-    """The packages that a file is in, and those around them."""
+    """Yield the packages that contain a file, and their parents."""
     if file.package and file.kind == "code":
         family = FAMILIES.get(file.language, file.language)
         parts = file.package.split(".")
@@ -294,7 +303,7 @@ def _packages(file: FileSymbols) -> Iterator[str]:
 
 
 def _difference(before: FileSymbols | None, after: FileSymbols | None) -> set[str]:
-    """Names that mean something else to others after a change."""
+    """Return the names whose meaning for other files changed."""
     known = _surface(before) ^ _surface(after)
     names: set[str] = set()
     for each in known:

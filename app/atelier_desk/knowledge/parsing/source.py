@@ -1,9 +1,9 @@
-"""A source file being read: what the query found in its tree, and what readers of all languages share.
+"""A source file being parsed: the captures of its query, and helpers shared by the readers of all languages.
 
-Captures that mean the same everywhere: ``scope.TYPE`` a definition of that type, ``call`` the expression that is called, ``base`` a type
-that the definition around it inherits from, ``comment`` a comment, ``skip`` what may stand between a comment and its definition. Each
-reader asks for its others by name. Python's side of a walk costs as much as the grammar, so it is done by captures in bulk: one loop for
-each kind, positions as numbers, names by slices.
+Captures with a common meaning: ``scope.TYPE`` a definition of that type, ``call`` the called expression, ``base`` a
+base type of the enclosing definition, ``comment`` a comment, ``skip`` what may stand between a comment and its
+definition. Each reader accesses further captures by name. Walking the tree in Python costs as much as parsing, so
+captures are processed in bulk: one loop per kind, positions as numbers, names by slices.
 """
 
 from __future__ import annotations
@@ -21,23 +21,26 @@ if TYPE_CHECKING:
 SIGNATURE = 500
 DOCSTRING = 4_000
 SCOPES = 50_000
-"""Definitions of one file; generated ones have more than anybody looks up."""
+"""Maximum definitions per file; only generated files have more."""
 CHAIN = 8
-"""Parts of a name that are kept, the last ones."""
+"""Maximum parts of a name; the last ones are kept."""
 _SPACES = re.compile(r"\s+")
 _SIGNS = re.compile(r"^\s*(?:/\*+!?|\*+/|//+!?|#+|--+|\*+(?!/))[ \t]?|\s*\*+/\s*$", re.MULTILINE)
 _NAME = re.compile(r"[^\W\d]\w*[!?]?\Z|\$\w+\Z|@{1,2}\w+\Z|#\w+\Z")
 _ARROWS = re.compile(r"\s*(?:\?\.|\?->|->|::|\.|!\.)\s*")
 _chains: dict[str, tuple[str, ...]] = {}
 VALUES = frozenset({"constant", "variable"})
-"""Types of scopes that names are given in, and not within."""
+"""Types of scopes that define a name but do not contain any."""
 MEMBERS = frozenset({"class", "interface", "struct", "trait", "impl", "enum", "record", "protocol", "object"})
 """Types of scopes whose functions are methods."""
 
 
 class Definition(NamedTuple):
-    """What becomes a scope. ``owner`` is the qualified name it belongs to when that is not where it stands; ``body`` the place of its
-    body, ``last`` its last row where these are not what the grammar says."""
+    """A definition that becomes a scope.
+
+    ``owner`` is the qualified name it belongs to, if that is not the enclosing scope; ``body`` the position of its body
+    and ``last`` its last row, where they differ from the grammar's.
+    """
 
     start: int
     end: int
@@ -50,8 +53,11 @@ class Definition(NamedTuple):
 
 
 def chain_of(text: str) -> tuple[str, ...]:
-    """The parts of a dotted name as written: ``self.items[0].save`` is ``self``, ``items[]``, ``save``; ``f(x).y`` is ``f()``, ``y``; a
-    part that is no name is an empty string."""
+    """Split a dotted name as written: ``self.items[0].save`` gives ``self``, ``items[]``, ``save``; ``f(x).y`` gives
+    ``f()``, ``y``.
+
+    A part that is not a name is an empty string.
+    """
     found = _chains.get(text)
     if found is None:
         found = _chain(text)
@@ -76,12 +82,15 @@ def _chain(text: str) -> tuple[str, ...]:
         else:
             parts.append(part if part.endswith((")", "]")) else part.rstrip("!") or part)
     if parts and len(parts) > 1 and not parts[0] and plain.lstrip().startswith((".", "::", "\\")):
-        parts = parts[1:]  # a name from the root of all
+        parts = parts[1:]  # an absolute name
     return tuple(parts[-CHAIN:])
 
 
 def _flat(text: str) -> str:
-    """The text with what is in brackets left out: ``()`` after a call, ``[]`` after an index, nothing for type arguments."""
+    """Return the text without bracket contents.
+
+    ``()`` after a call, ``[]`` after an index, nothing for type arguments.
+    """
     if text.startswith(("await ", "new ")):
         text = text.split(None, 1)[1]
     out: list[str] = []
@@ -98,7 +107,7 @@ def _flat(text: str) -> str:
                 out.append("'")
         elif sign in "([{" or (sign == "<" and opened[-1:] == ["<"]) or (sign == "<" and out and out[-1][-1:].isalnum()):
             if not opened:
-                # what opens a name is a group and no call
+                # at the start of a name it is a group, not a call
                 out.append(sign)
             opened.append(sign)
         elif opened and (sign in ")]}" or (sign == ">" and opened[-1] == "<" and text[at - 1] not in "-=")):
@@ -115,13 +124,13 @@ def _flat(text: str) -> str:
 
 
 class Source:
-    """One file and what is found in it.
+    """One file and its parse result.
 
     Attributes:
         data: as UTF-8.
-        raw: the same, one character a byte, so that positions of the tree are positions in it.
-        found: nodes by the name of their capture, in their order in the file.
-        parsed: what is filled.
+        raw: the same with one character per byte, so that positions of the tree are valid in it.
+        found: nodes by capture name, in file order.
+        parsed: the result being built.
     """
 
     def __init__(self, data: bytes, tree: Tree, found: dict[str, list[Node]], parsed: Parsed) -> None:
@@ -140,14 +149,15 @@ class Source:
         return self.slice(node.start_byte, node.end_byte)
 
     def field(self, node: Node, name: str) -> str:
-        """The text of a field of a node; empty when it has none."""
+        """Return the text of a node's field; empty when it has none."""
         found = node.child_by_field_name(name)
         return self.text(found) if found is not None else ""
 
-    # -- scopes
-
     def definitions(self, name_of: Callable[[Node, str], tuple[str, str]] | None = None) -> list[Definition]:
-        """Those that the query captured as ``scope.TYPE``; ``name_of`` gives name and owner, the field ``name`` otherwise."""
+        """Return the definitions captured as ``scope.TYPE``.
+
+        ``name_of`` returns name and owner, by default the field ``name``.
+        """
         found = []
         for capture, nodes in self.found.items():
             if not capture.startswith("scope."):
@@ -165,7 +175,10 @@ class Source:
     def scopes(
         self, definitions: Iterable[Definition], doc: Callable[[Definition], str] | None = None, members: frozenset[str] = MEMBERS
     ) -> None:
-        """Makes scopes of definitions: nests them by their places, makes their names unique, functions of a class methods."""
+        """Create scopes from definitions.
+
+        Nest them by position, make names unique, turn functions of a class into methods.
+        """
         scopes = self.parsed.scopes
         names: dict[str, int] = {}
         seen: set[str] = set()
@@ -223,11 +236,11 @@ class Source:
         return index == outer
 
     def scope_at(self, place: int) -> int:
-        """The innermost scope around a place; -1 outside all."""
+        """Return the innermost scope around a position; -1 outside all."""
         return self._owners[bisect_right(self._points, place) - 1]
 
     def signature(self, each: Definition) -> str:
-        """Its source up to its body, on one line."""
+        """Return a definition's source up to its body, on one line."""
         end = each.body
         if end < 0:
             body = each.node.child_by_field_name("body")
@@ -237,10 +250,8 @@ class Source:
             text = text.split("\n", 1)[0]
         return _SPACES.sub(" ", text).strip().rstrip(" {:;=")[:SIGNATURE]
 
-    # -- comments
-
     def comment_above(self, row: int, lowest: int = 0) -> str:
-        """The comment lines that end just before a line (rows count from 0), without their signs."""
+        """Return the comment that ends directly above a row (counted from 0), without comment signs."""
         if self._comments is None:
             self._comments = {node.end_point[0] - (node.end_point[1] == 0): node for node in self.found.get("comment", ())}
             self._skips = {node.end_point[0]: node.start_point[0] for node in self.found.get("skip", ())}
@@ -261,7 +272,10 @@ class Source:
         return uncommented("\n".join(lines)) if lines else ""
 
     def _comment_before_blank(self, row: int) -> Node | None:
-        """The ``/** … */`` that ends above a blank line: it describes what follows, while other comments there divide a file."""
+        """Return a ``/** … */`` above a blank line.
+
+        It describes what follows, while other comments there separate sections.
+        """
         node = self._comments.get(row - 1) if self._comments is not None else None
         if node is None or self.slice(node.start_byte, node.start_byte + 3) != "/**":
             return None
@@ -270,10 +284,8 @@ class Source:
             ends = self.raw.find("\n", ends) + 1
         return node if ends and not self.raw[node.end_byte : ends].strip() else None
 
-    # -- what is referred to
-
     def calls(self, nodes: Sequence[Node] | None = None, kind: str = "calls") -> None:
-        """References of the expressions captured as ``call``: the first of those of one scope that say the same."""
+        """Add references for the expressions captured as ``call``: the first of equal ones per scope."""
         raw, plain, known, points, owners = self.raw, self.plain, _chains, self._points, self._owners
         add, new, seen = self.parsed.references.append, tuple.__new__, set[tuple[tuple[str, ...], int]]()
         for node in self.found.get("call", ()) if nodes is None else nodes:
@@ -308,18 +320,18 @@ class Source:
 
 
 def _last_row(node: Node) -> int:
-    """Of its last character: some end with the newline."""
+    """Return the row of its last character: some nodes end with the newline."""
     row, column = node.end_point
     return row - 1 if column == 0 and row > node.start_point[0] else row
 
 
 def uncommented(text: str) -> str:
-    """A comment without its signs and common indentation."""
+    """Return a comment without its signs and common indentation."""
     from inspect import cleandoc
 
     return cleandoc(_SIGNS.sub("", text)).strip()[:DOCSTRING]
 
 
 def instance(chain: tuple[str, ...]) -> tuple[str, ...]:
-    """The chain of a value of a type: what calling the type would give."""
+    """Return the chain of an instance of a type: the result of calling it."""
     return (*chain[:-1], chain[-1] + "()") if chain and chain[-1] and not chain[-1].endswith("()") else chain

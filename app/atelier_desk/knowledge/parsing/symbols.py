@@ -1,4 +1,7 @@
-"""What of a file matters to other files: what it defines, and what it refers to. Small, so that those of a whole project stay in memory."""
+"""The part of a file that matters to other files: its definitions and references.
+
+Small, so that those of a whole project fit into memory.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import NamedTuple
 from atelier_desk.knowledge.parsing.parsed import Parsed, Reference
 
 MENTIONS = 200
-"""Names of code that a section is asked about."""
+"""Maximum code names looked up per section."""
 _QUOTED = re.compile(r"`{1,2}([^`\n]{2,120})`{1,2}")
 _WORD = re.compile(r"(?<![\w./-])([A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*)(\(\))?(?![\w/-])")
 _CAMEL = re.compile(r"[A-Z]\w*[a-z]\w*[A-Z]|[a-z]+[A-Z]")
@@ -18,8 +21,10 @@ _PLAIN = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*(?:\(.*\))
 
 
 class Symbol(NamedTuple):
-    """A scope, or a section of a document (type ``section``), as others may refer to it. Its index is that in ``Parsed.scopes`` or
-    ``Parsed.sections``."""
+    """A scope, or a section of a document (type ``section``), as a target of references.
+
+    Its index is that in ``Parsed``.
+    """
 
     type: str
     name: str
@@ -51,11 +56,11 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileSymbols:
-    """One file.
+    """The symbols of one file.
 
     Attributes:
         references: packed, see ``refers``; each kind, chain and scope once, with its first line.
-        names: every name that the file uses, of any part of a chain.
+        names: every name that the file uses, in any part of a chain.
     """
 
     path: str
@@ -71,13 +76,16 @@ class FileSymbols:
 
     @property
     def refers(self) -> list[Reference]:
-        """What it refers to."""
+        """Return its references."""
         return [Reference(kind, tuple(chain), scope, line) for kind, chain, scope, line in marshal.loads(self.references)]  # noqa: S302 - its own
 
 
 def symbols(path: str, parsed: Parsed) -> FileSymbols:
-    """What is kept of a file for ``resolve``; ``path`` from the project's root, with ``/``, or a page's address."""
-    code = parsed.kind == "code"  # the indexes of a document are those of its sections: what its code refers to, the file does
+    """Return the symbols of a file for ``resolve``.
+
+    ``path`` is relative to the project with ``/``, or a page's address.
+    """
+    code = parsed.kind == "code"  # indexes in a document are those of its sections, so references of its code belong to the file
     references: dict[tuple[str, tuple[str, ...], int], int] = {}
     for reference in parsed.references:
         references.setdefault((reference.kind, reference.chain, reference.scope if code else -1), reference.line)
@@ -109,7 +117,7 @@ def _bare(part: str) -> str:
 
 
 def _mentioned(text: str) -> list[tuple[str, ...]]:
-    """Names in a text that may be of code: what is quoted as code, called, dotted, or in one word of several."""
+    """Return possible code names in a text: quoted as code, called, dotted, or compound words."""
     found: dict[tuple[str, ...], None] = {}
     for match in _QUOTED.finditer(text):
         name = match[1].strip()

@@ -1,4 +1,4 @@
-"""Lookup tables of one file, and what a name may mean."""
+"""Lookup tables of one file, and the possible meanings of a name."""
 
 from __future__ import annotations
 
@@ -10,23 +10,26 @@ from atelier_desk.knowledge.parsing.symbols import FileSymbols, Imported
 
 CLASSES = frozenset({"class", "interface", "struct", "trait", "enum", "record", "union", "object", "type"})
 IMPLICIT = frozenset({"java", "csharp", "cpp", "c", "ruby"})
-"""Languages that see the members of a class in it without ``self``."""
+"""Languages in which members of a class are visible inside it without ``self``."""
 FOLDERS = frozenset({"go"})
 """Languages whose package is a folder."""
 PACKAGES = frozenset({"java", "csharp", "php"})
-"""Languages whose package is a name, wherever the files are."""
+"""Languages whose package is a name, independent of folders."""
 GLOBAL = frozenset({"ruby", "c", "cpp", "bash", "sql"})
-"""Languages whose files see each other's names once they are loaded together."""
+"""Languages whose files see each other's names once loaded together."""
 APART = frozenset({"go", "rust", "cpp", "ruby", "csharp"})
-"""Languages that write members of a type in other files."""
+"""Languages that allow members of a type in other files."""
 SELF = frozenset({"self", "cls", "this", "$this", "static", "Self", "@self"})
 FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
 
 
 class Value(NamedTuple):
-    """What a name means: ``module`` a file, ``folder`` a folder (``path`` ends with ``/``) or package, ``scope`` a definition,
-    ``instance`` a value of the class, ``above`` a value seen as its base classes, ``outside`` something of another package (``path`` is
-    its name)."""
+    """The meaning of a name.
+
+    ``module``: a file; ``folder``: a folder (``path`` ends with ``/``) or package; ``scope``: a definition;
+    ``instance``: an instance of the class; ``above``: an instance seen as its base classes; ``outside``: part of
+    another package (``path`` is its name).
+    """
 
     kind: str
     path: str
@@ -35,7 +38,7 @@ class Value(NamedTuple):
 
 
 class Tables:
-    """Lookup tables of one file, made when first needed."""
+    """Lookup tables of one file, built on first use."""
 
     def __init__(self, file: FileSymbols) -> None:
         self.file = file
@@ -62,7 +65,10 @@ class Tables:
         self._attributes: dict[int, dict[str, list[tuple[tuple[str, ...], int]]]] | None = None
 
     def attributes(self, index: int) -> dict[str, list[tuple[tuple[str, ...], int]]]:
-        """Of a class: the chains its attributes are bound to, in its body or by its methods, each with the scope to read it in."""
+        """Return a class's attributes.
+
+        The chains they are bound to in its body or methods, each with the scope to resolve it in.
+        """
         if self._attributes is None:
             self._attributes = {}
             for name, chain, scope in self.file.bindings:
@@ -73,7 +79,7 @@ class Tables:
         return self._attributes.get(index, {})
 
     def owner(self, scope: int) -> int:
-        """The class around a scope, or what a function is assigned to; -1 outside all."""
+        """Return the class around a scope, or the object that a function is assigned to; -1 outside all."""
         symbols = self.file.symbols
         at = scope
         while at >= 0:
@@ -92,7 +98,7 @@ class Tables:
 
 
 class Names(Protocol):
-    """What the rules of a language may ask about a project's names."""
+    """Interface of a project's names for the rules of a language."""
 
     files: dict[str, FileSymbols]
     places: Places

@@ -1,1 +1,1 @@
-"""Projects: what is kept of a file, and the search and the graph over it, in process."""
+"""Projects: the stored part of each file, and the in-process search and graph over it."""

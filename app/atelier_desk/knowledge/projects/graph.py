@@ -1,4 +1,4 @@
-"""Who is related to whom, in arrays: exploring takes milliseconds where the database would walk row by row."""
+"""The graph of relations in arrays: exploring takes milliseconds where the database would walk row by row."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = {"source": "i4", "target": "i4", "kind": "u1", "confidence": "f4", "li
 
 
 class Step(NamedTuple):
-    """One row that was reached: how far it is, and by which edge (its place in ``Edges``)."""
+    """A reached row: its distance, and the edge used (its position in ``Edges``)."""
 
     row: int
     depth: int
@@ -24,7 +24,7 @@ class Step(NamedTuple):
 
 
 class Edges:
-    """The edges of a graph: columns of ``COLUMNS``, rows as ``source`` and ``target``."""
+    """The edges of a graph: the columns of ``COLUMNS``, with rows as ``source`` and ``target``."""
 
     def __init__(self, columns: dict[str, np.ndarray] | None = None) -> None:
         import numpy as np
@@ -36,25 +36,24 @@ class Edges:
         return len(self.columns["source"])
 
     def add(self, columns: dict[str, np.ndarray]) -> None:
-        """More edges."""
         import numpy as np
 
         self.columns = {name: np.concatenate([own, columns[name].astype(COLUMNS[name])]) for name, own in self.columns.items()}
         self._order = {}
 
     def drop(self, which: np.ndarray) -> None:
-        """Forget edges, as booleans."""
+        """Remove the edges of a boolean mask."""
         self.columns = {name: own[~which] for name, own in self.columns.items()}
         self._order = {}
 
     def renumbered(self, new_row: np.ndarray) -> dict[str, np.ndarray]:
-        """The columns with other numbers for the rows; edges of rows that have -1 are left out."""
+        """Return the columns with renumbered rows, without edges of rows mapped to -1."""
         source, target = new_row[self.columns["source"]], new_row[self.columns["target"]]
         kept = (source >= 0) & (target >= 0)
         return {**{name: own[kept] for name, own in self.columns.items()}, "source": source[kept], "target": target[kept]}
 
     def prepare(self, rows: int) -> None:
-        """Sort them for ``of``, where there are so many rows."""
+        """Sort the edges for ``of``; ``rows`` is the number of rows."""
         import numpy as np
 
         for direction, name in ((Direction.OUT, "source"), (Direction.IN, "target")):
@@ -65,7 +64,10 @@ class Edges:
                 self._order[direction] = (np.argsort(ends, kind="stable").astype(np.int32), starts.astype(np.int64))
 
     def of(self, rows: np.ndarray, direction: Direction) -> np.ndarray:
-        """The edges that leave (``out``) or reach (``in``) rows, in the order of these. ``prepare`` comes before."""
+        """Return the edges that leave (``out``) or reach (``in``) rows, in the order of these.
+
+        Call ``prepare`` first.
+        """
         import numpy as np
 
         order, starts = self._order[direction]
@@ -80,8 +82,10 @@ class Edges:
     def explore(
         self, start: int, rows: int, relations: Sequence[RelationKind], direction: Direction, depth: int, limit: int
     ) -> tuple[list[Step], bool]:
-        """What can be reached from a row in so many steps, the nearest first, each once, the surest edges before others; and whether there
-        was more."""
+        """Return the rows reachable within ``depth`` steps, and whether ``limit`` cut the result.
+
+        Nearest first, each once, edges with higher confidence first.
+        """
         import numpy as np
 
         self.prepare(rows)
@@ -118,7 +122,7 @@ class Edges:
         return found, False
 
     def among(self, rows: Sequence[int], count: int) -> np.ndarray:
-        """The edges both of whose ends are among some rows."""
+        """Return the edges with both ends in ``rows``."""
         import numpy as np
 
         self.prepare(count)

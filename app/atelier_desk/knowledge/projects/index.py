@@ -1,4 +1,7 @@
-"""One project in process: its entities by words and vectors, and its graph. Changed from the event loop, searched from threads."""
+"""The in-process index of one project: entities by words and vectors, and the graph.
+
+Changed from the event loop, searched from threads.
+"""
 
 from __future__ import annotations
 
@@ -20,22 +23,31 @@ if TYPE_CHECKING:
 FILE_KEY = PROJECT_DIGITS + FILE_DIGITS
 POOL = 200
 WORDS = 0.6
-"""Weight of the words against the vectors. The cosine counts as it is: counted from the tenth best on, as for memories, it found a little
-less (.70 against .73 of 150 functions of Python's own library by their description)."""
+"""Weight of words against vectors.
+
+The cosine is used as it is: counted from the tenth best on, as for memories, recall was slightly lower (.70 against .73
+for 150 functions of Python's standard library, searched by their descriptions).
+"""
 LONG, LONG_WORDS = 12, 0.7
-"""From so many different words on a question says enough by itself, and the words weigh more."""
+"""From this number of distinct words a query is specific enough by itself, and words weigh more."""
 K1, B = 2.0, 0.8
-"""Of the words: bodies of code differ in length far more than memories, and long ones have every word; what code says again and again is
-what it is about, so that a word counts on for longer than in a memory."""
+"""BM25 parameters.
+
+Bodies of code differ in length far more than memories, and long ones contain every word; code repeats the words it is
+about, so that repetitions count for longer.
+"""
 LEAST = 0.005
-"""A score that a person is shown as 0 is no hit."""
+"""Minimum score: a result shown to a person as 0 is no hit."""
 MEANT = 0.25
-"""Least cosine of what has no word of the query. Questions about something that is not there at all found fifty places by their vectors
-alone, few of them nearer than this; what says the same in other words, or in another language, is."""
+"""Minimum cosine of results without any query word.
+
+Questions about things not in the project matched fifty places by vectors alone, few of them above this value; the same
+meaning in other words or another language is above.
+"""
 SEARCHED = frozenset({EntityKind.FILE, EntityKind.SCOPE, EntityKind.DOCUMENT, EntityKind.SECTION, EntityKind.PAGE, EntityKind.IMAGE})
-"""What a search finds unless it is asked for other kinds: imports and packages are names alone."""
+"""Kinds searched by default: imports and packages are only names."""
 _NAMED = 0.15
-"""What it is worth when the query is the very name."""
+"""Bonus when the query equals the name."""
 NAMES = {code: kind for kind, code in CODE.items()}
 _DIGEST = LightRow._fields.index("digest")
 _KIND = LightRow._fields.index("kind")
@@ -43,7 +55,7 @@ _KIND_CODE = {kind.value: code for code, kind in enumerate(EntityKind)}
 
 
 class Ranked(NamedTuple):
-    """An entity that was found: its row's id and the parts of its score, 0–1."""
+    """A search result: its id and the parts of its score, 0–1."""
 
     id: str
     score: float
@@ -52,7 +64,7 @@ class Ranked(NamedTuple):
 
 
 class ReachedEntity(NamedTuple):
-    """An entity that was reached: how far it is and by which edge."""
+    """A reached entity: its distance and the edge used."""
 
     id: str
     depth: int
@@ -63,10 +75,10 @@ class ProjectIndex:
     """The entities of one project.
 
     Attributes:
-        entries: by row, what is known of each (``LightRow`` but its words); None where one was given up. ``row_of`` finds an id's row.
-            Plain tuples of texts and numbers, which the garbage collector leaves alone: with 100 000 named ones, each of its full rounds
-            took longer than a search.
-        live, length: by row, whether it is in use, and how many words it has.
+        entries: by row, its entity (``LightRow`` without words), None for an abandoned row. ``row_of`` finds the row of
+            an id. Plain tuples, which the garbage collector skips: with 100 000 named tuples, each full collection took
+            longer than a search.
+        live, length: by row, whether it is in use, and its number of words.
         vectors: None without an embedder.
     """
 
@@ -90,18 +102,16 @@ class ProjectIndex:
 
     @property
     def wasteful(self) -> bool:
-        """Whether most rows were given up, so that it should be read anew."""
+        """Whether most rows are abandoned, so that the index should be rebuilt."""
         return len(self.entries) > 2 * len(self.row_of) + 2_000
 
-    # -- changes --------------------------------------------------------------------------------------------------------------------
-
     def load(self, entities: Sequence[LightRow]) -> None:
-        """Add entities as they are read from the database; those that are known already are newer and stay."""
+        """Add entities read from the database; known ones are newer and stay."""
         with self.lock:
             self._add([each for each in entities if each.id not in self.row_of])
 
     def put(self, entities: Sequence[LightRow]) -> None:
-        """Add entities, or replace them; what led to one leads to it still. Those that contain them are there, or among them."""
+        """Add or replace entities; incoming relations stay. Their containers must be known or among them."""
         import numpy as np
 
         with self.lock:
@@ -125,17 +135,17 @@ class ProjectIndex:
             self._contain(entities)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Forget entities, and what led to them; unknown ids are left alone."""
+        """Remove entities and their incoming relations; unknown ids are ignored."""
         with self.lock:
             self._forget([each for each in ids if each in self.row_of], edges=True)
 
     def of_file(self, key: str) -> list[str]:
-        """The ids of the entities in a file."""
+        """Return the ids of the entities in a file."""
         with self.lock:
             return [self._id(row) for row in self.by_file.get(key, ())]
 
     def unreached(self, key: str) -> list[str]:
-        """The ids of the entities in a file that nothing leads to."""
+        """Return the ids of the entities in a file without incoming relations."""
         import numpy as np
 
         with self.lock:
@@ -143,7 +153,7 @@ class ProjectIndex:
             return [self._id(row) for row in self.by_file.get(key, ()) if row not in reached]
 
     def relate(self, files: Iterable[str], edges: Sequence[Edge]) -> None:
-        """What leaves these files (their keys) are these edges from now on."""
+        """Replace the outgoing edges of these files (given by key)."""
         import numpy as np
 
         with self.lock:
@@ -155,12 +165,12 @@ class ProjectIndex:
             self._add_edges(edges)
 
     def add_edges(self, edges: Sequence[Edge]) -> None:
-        """More edges, as they are read from the database."""
+        """Add edges read from the database."""
         with self.lock:
             self._add_edges(edges)
 
     def without_vector(self, kinds: Sequence[EntityKind] = (), *, also_with: bool = False) -> dict[str, list[int]]:
-        """By digest, the rows of the texts that have no vector (``also_with``: or have one), of these kinds of entities or of all."""
+        """Return, by digest, the rows of texts without a vector (``also_with``: all rows), of these kinds or all."""
         with self.lock:
             found: dict[str, list[int]] = {}
             if self.vectors is not None:
@@ -171,8 +181,10 @@ class ProjectIndex:
             return found
 
     def set_vectors(self, embedder: str, rows: Sequence[Sequence[int]], digests: Sequence[str], matrix: np.ndarray) -> None:
-        """Texts have these vectors of an embedder, each in the rows that ``without_vector`` gave; rows that have another text by now are
-        left alone. Nothing is taken of an embedder that is no longer compared."""
+        """Store an embedder's vectors in the rows returned by ``without_vector``; rows whose text changed are skipped.
+
+        Ignored if the embedder is no longer in use.
+        """
         with self.lock:
             if self.vectors is None or self.vectors.embedder != embedder:
                 return
@@ -188,7 +200,7 @@ class ProjectIndex:
             self.vectors = vectors
 
     def prepare(self) -> None:
-        """Merge the words, sort the edges and make the short forms of vectors where it is time. Meant for a thread."""
+        """Merge word segments, sort edges and build vector sketches if due. Call it in a thread."""
         with self.lock:
             if self.postings.crowded:
                 self.postings.adopt(self.postings.merged(self.live), len(self.entries))
@@ -197,13 +209,11 @@ class ProjectIndex:
                 self.vectors.prepare()
 
     def restore(self, entities: Sequence[LightRow], lengths: np.ndarray, edges: Edges) -> None:
-        """Take what a file kept; the words come apart from it."""
+        """Restore the content of a file, except the words."""
         with self.lock:
             self._add(entities)
             self.length = lengths
             self.edges = edges
-
-    # -- questions ------------------------------------------------------------------------------------------------------------------
 
     def get(self, entity_id: str) -> LightRow | None:
         with self.lock:
@@ -211,17 +221,16 @@ class ProjectIndex:
             return self.at(row) if row is not None else None
 
     def at(self, row: int) -> LightRow | None:
-        """What is known of a row, but its words."""
+        """Return the entity of a row, without its words."""
         entry = self.entries[row]
         return LightRow._make(entry) if entry is not None else None
 
     def all(self) -> list[LightRow]:
-        """All entities."""
         with self.lock:
             return [LightRow._make(entry) for entry in self.entries if entry is not None]
 
     def texts(self) -> tuple[int, int]:
-        """How many texts there are, and how many have a vector."""
+        """Return the number of texts, and of those with a vector."""
         with self.lock:
             has = self.vectors.has(len(self.entries)) if self.vectors is not None else None
             rows = [row for row, entry in enumerate(self.entries) if entry is not None and entry[_DIGEST]]
@@ -230,14 +239,17 @@ class ProjectIndex:
     def search(
         self, query: Stems, vector: np.ndarray | None, kinds: Iterable[EntityKind], limit: int, threshold: float, words: str = ""
     ) -> list[Ranked]:
-        """The ``limit`` best, the best first; ``words`` is the query as it was typed, for exact names."""
+        """Return the ``limit`` best results, best first; ``words`` is the query as typed, for exact names."""
         with self.lock:
             return self._search(query, vector, kinds, limit, threshold, words)
 
     def explore(
         self, entity_id: str, relations: Sequence[RelationKind], direction: Direction, depth: int, limit: int
     ) -> tuple[list[ReachedEntity], list[Edge], bool]:
-        """What is around an entity, the edges among what was reached, and whether there was more. An unknown id has nothing around it."""
+        """Return the surroundings of an entity, the edges among them, and whether there is more.
+
+        An unknown id gives nothing.
+        """
         import numpy as np
 
         with self.lock:
@@ -249,17 +261,15 @@ class ProjectIndex:
             if relations:
                 among = among[np.isin(self.edges.columns["kind"][among], [CODE[kind] for kind in relations])]
             edges = self._edges(among)
-            by = dict(zip(among.tolist(), edges, strict=True))  # whatever was reached, both ends of its edge are among them
+            by = dict(zip(among.tolist(), edges, strict=True))  # both ends of each edge used are among the reached rows
             return [ReachedEntity(self._id(step.row), step.depth, by[step.edge]) for step in steps], edges, cut
 
     def among(self, ids: Sequence[str], touching: Container[str] = ()) -> list[Edge]:
-        """The edges both of whose ends are among these entities; with ``touching`` those that one of these has an end of."""
+        """Return the edges with both ends among these entities; with ``touching``, only those with an end in it."""
         with self.lock:
             rows = [self.row_of[each] for each in ids if each in self.row_of]
             edges = self._edges(self.edges.among(rows, len(self.entries))) if rows else []
         return [each for each in edges if not touching or each.source in touching or each.target in touching]
-
-    # -- inside ---------------------------------------------------------------------------------------------------------------------
 
     def _add(self, entities: Sequence[LightRow]) -> None:
         import numpy as np
@@ -283,7 +293,7 @@ class ProjectIndex:
         self.length = np.concatenate([self.length, np.array(lengths, dtype=np.float32)])
 
     def contain(self) -> None:
-        """Have the edges from what contains each entity, once all were loaded."""
+        """Add the edges from containers to their entities, after everything is loaded."""
         with self.lock:
             self._contain([LightRow._make(entry) for entry in self.entries if entry is not None])
 
@@ -388,7 +398,7 @@ class ProjectIndex:
         return found[:limit]
 
     def _named(self, words: str) -> list[int]:
-        """Rows whose name the query is."""
+        """Return the rows whose name equals the query."""
         wanted = words.strip().removesuffix("()")
         if not wanted or " " in wanted:
             return []
@@ -402,7 +412,7 @@ class ProjectIndex:
 
 
 def _best(values: np.ndarray, count: int) -> np.ndarray:
-    """The places of the highest values, in no order."""
+    """Return the positions of the highest values, unordered."""
     import numpy as np
 
     return np.arange(len(values)) if len(values) <= count else np.argpartition(-values, count - 1)[:count]

@@ -1,4 +1,4 @@
-"""Keeps the indexes of projects: loads them from their files or the database, and writes the files."""
+"""Maintain the indexes of projects: load them from files or the database, and write the files."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ log = logging.getLogger(__name__)
 
 FORM = "project-1"
 FILE_FROM = 2_000
-"""Entities from which on a file is kept: fewer are read from the database as quickly."""
+"""Number of entities from which a file is written: fewer are read from the database just as fast."""
 _VECTORS = 1_000
 
 
 class ProjectIndexes:
-    """The indexes of all projects that are in use.
+    """The indexes of all projects in use.
 
     Args:
-        folder: where the files are kept.
-        embedder: gives the one in use, None when vectors are off.
+        folder: where the files are stored.
+        embedder: returns the one in use, None when vectors are off.
     """
 
     def __init__(self, repo: ProjectRepository, folder: Path, embedder: Callable[[], Embedder | None]) -> None:
@@ -47,7 +47,7 @@ class ProjectIndexes:
         self._kept: dict[str, str] = {}
 
     async def get(self, project_id: str) -> ProjectIndex:
-        """A project's index, read at the first call."""
+        """Return the index of a project; the first call loads it."""
         async with self._locks.setdefault(project_id, asyncio.Lock()):
             index = self._indexes.get(project_id)
             if index is None:
@@ -59,18 +59,18 @@ class ProjectIndexes:
             return index
 
     def give_up(self, project_id: str) -> None:
-        """Read it again at the next search, if most of what it holds is of no use any more."""
+        """Reload the index at the next search if most of its rows are abandoned."""
         index = self._indexes.get(project_id)
         if index is not None and index.wasteful:
             del self._indexes[project_id]
 
     async def forget(self, project_id: str) -> None:
-        """A project is gone, and so is its file."""
+        """Remove the index and the file of a deleted project."""
         self._indexes.pop(project_id, None)
         await in_tool_thread(lambda: self._path(project_id).unlink(missing_ok=True))
 
     async def keep(self, project_id: str) -> None:
-        """Write the file, unless it is as the database is, or there is little to keep. Nothing of the project may be written meanwhile."""
+        """Write the file, unless it is up to date or the index is small. The project must not change meanwhile."""
         index = self._indexes.get(project_id)
         if index is None or len(index) < FILE_FROM:
             return
@@ -126,7 +126,7 @@ class ProjectIndexes:
         await self._fill(index)
 
     async def _fill(self, index: ProjectIndex) -> None:
-        """Give it the vectors that the database has."""
+        """Load the vectors from the database."""
         import numpy as np
 
         if index.vectors is None:
@@ -142,7 +142,7 @@ class ProjectIndexes:
 
 
 def _parts(index: ProjectIndex) -> index_file.Parts:
-    """What is kept of an index, without the rows that were given up."""
+    """Return the content of an index, without abandoned rows."""
     import numpy as np
 
     with index.lock:

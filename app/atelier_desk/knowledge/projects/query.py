@@ -1,4 +1,4 @@
-"""Entities by filters that are data: fields and operators of a list, never a statement's text."""
+"""Filter entities by data: fields and operators from a fixed list, never statement text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.storage.graph import LightRow
 from atelier_desk.support.i18n import N_
 
 FIELDS = ("id", "name", "qualified", "type", "path", "language", "start_line", "end_line", "lines", "parent")
-"""What can be asked about; ``lines`` is how many an entity has."""
+"""Fields of a filter; ``lines`` is the number of lines of an entity."""
 _NUMBERS = frozenset({"start_line", "end_line", "lines"})
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": lambda own, given: bool(own == given),
@@ -36,10 +36,10 @@ _MOST = 20
 
 
 def filtered(entities: Iterable[LightRow], where: Mapping[str, Any], order_by: str) -> list[LightRow]:
-    """Those that meet all conditions, in order (``-name`` for the last first).
+    """Return the entities that meet all conditions, sorted (``-name`` for descending).
 
     Raises:
-        UsageError: a field or operator that there is not, with those that there are; a value that cannot be compared.
+        UsageError: an unknown field or operator (the message lists the known ones), or a value that cannot be compared.
     """
     conditions = [_condition(name, wanted) for name, wanted in _flat(where)]
     field = order_by.removeprefix("-") or "path"
@@ -50,7 +50,7 @@ def filtered(entities: Iterable[LightRow], where: Mapping[str, Any], order_by: s
 
 
 def value_of(entity: LightRow, field: str) -> Any:
-    """A field of an entity."""
+    """Return a field of an entity."""
     if field == "lines":
         return entity.end_line - entity.start_line + 1 if entity.start_line else 0
     return getattr(entity, field)
@@ -63,7 +63,7 @@ def _flat(where: Mapping[str, Any]) -> list[tuple[str, tuple[str, Any]]]:
             raise UsageError(NO_VALUE, name=name[:60], operator="eq", value="{}")
         for operator, value in (wanted if isinstance(wanted, Mapping) else {"in" if isinstance(wanted, list) else "eq": wanted}).items():
             flat.append((name, (str(operator), value)))
-    if len(flat) > _MOST:  # to leave some out would find what was not asked for
+    if len(flat) > _MOST:  # ignoring some would return results that do not match
         raise UsageError(TOO_MANY, count=len(flat), most=_MOST)
     return flat
 

@@ -1,4 +1,4 @@
-"""From the bytes of one file to the rows that are kept of it. Pure, and made for a process that reads nothing else."""
+"""Convert the bytes of one file to its stored rows. Pure, for a process that does nothing else."""
 
 from __future__ import annotations
 
@@ -26,61 +26,66 @@ if TYPE_CHECKING:
 NOT_UNDERSTOOD = N_("Not understood at line {lines}; the rest was read.")
 NO_TEXT = N_("No text was found in it: its pages may be pictures.")
 KEPT = 600
-"""Characters of a scope's source that are kept: for previews and vectors; the rest is read from the file."""
+"""Characters stored of a scope's source, for previews and vectors; the rest is read from the file."""
 BODY = 12 * WORDS
-"""Characters of a section whose words are searched."""
+"""Characters of a section whose words are searchable."""
 SECTION = 8_000
-"""Characters of a document's section that are kept: some documents cannot be read line by line."""
+"""Characters stored of a document section: some documents cannot be read by line."""
 FORM = 3
-"""Changes with what this module makes of a file."""
+"""Change it when this module's output changes."""
 _CALLED = frozenset({"function", "method"})
 MOST = 20_000
-"""Entities of one file."""
+"""Maximum entities per file."""
 
 
 class StoredFile(NamedTuple):
-    """What is kept to relate a file to others: the ids of its scopes (or of a document's sections) by their index, and its symbols."""
+    """Data needed to relate a file to others.
+
+    The ids of its scopes (or document sections) by index, and its symbols.
+    """
 
     ids: list[str]
     symbols: FileSymbols
 
 
 def version() -> str:
-    """What hashes of this version begin with: a file is read again when what is found in it would be another thing."""
+    """Return the prefix of this version's hashes: a file is read again when its result would differ."""
     return hashlib.blake2b(f"{FORM}:{GRAMMARS_VERSION}".encode(), digest_size=4).hexdigest()
 
 
 def hash_of(data: bytes) -> str:
-    """The name of a file's content as this version reads it."""
+    """Return the hash of a file's content for this version of the reader."""
     return version() + hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def is_read(path: str, data: bytes) -> bool:
-    """Whether a file is a text that can be read."""
+    """Whether a file is text that can be read."""
     return language_of(path, data[:8_192]) is not None
 
 
 def read(key: str, path: str, data: bytes) -> dict[str, Any]:
-    """What is kept of a file, as JSON has it: ``kind``, ``language``, ``entities`` (``EntityRow``, terms in base64), ``symbols`` and,
-    where not all was understood, ``problem`` (a text to be translated and its values).
+    """Return the stored data of a file as JSON values.
+
+    Keys: ``kind``, ``language``, ``entities`` (``EntityRow``, terms in base64), ``symbols`` and, if not everything was
+    understood, ``problem`` (a translatable text and its values).
 
     Args:
-        key: what the ids of its entities begin with.
+        key: prefix of the ids of its entities.
 
     Raises:
-        ParseError: it cannot be read, and why.
+        ParseError: it cannot be read; the message says why.
     """
     return _rows(key, path, parse(path, data), data)
 
 
 def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, Any]:
-    """The same of a page of the web, by its Markdown."""
+    """Like ``read`` for a web page, given as Markdown."""
     made = _rows(key, address, parse("page.md", data), data, page=title or address)
     return {**made, "kind": "page", "problem": None}
 
 
 def read_picture(key: str, path: str, said: str) -> dict[str, Any]:
-    """The same of a picture, by the text that was read in it."""
+    """Like ``read`` for an image, given its recognised text."""
     return _rows(key, path, parse_image(said), b"")
 
 
@@ -101,14 +106,14 @@ def _rows(key: str, path: str, found: Parsed, data: bytes, *, page: str = "") ->
 
 
 def packed(ids: list[str], file: FileSymbols) -> str:
-    """The symbols of a file as text. Not read where keys are: ``marshal`` believes what it is given."""
+    """Serialise the symbols of a file. Never unpack untrusted input: ``marshal`` is not safe."""
     lists = [tuple(map(tuple, each)) for each in (file.symbols, file.imports, file.bindings, file.links)]
     values: Any = (ids, file.path, file.kind, file.language, file.package, *lists, file.references, file.names)
     return base64.b64encode(zlib.compress(marshal.dumps(values), 1)).decode()
 
 
 def kept(text: str) -> StoredFile:
-    """The inverse of ``packed``."""
+    """Inverse of ``packed``."""
     ids, path, kind, language, package, *lists, references, names = marshal.loads(zlib.decompress(base64.b64decode(text)))  # noqa: S302
     symbols_, imports, bindings, links = lists
     made = FileSymbols(
@@ -119,7 +124,7 @@ def kept(text: str) -> StoredFile:
 
 
 def _problem(found: Parsed) -> tuple[str, dict[str, Any]] | None:
-    """The words for what the grammar did not understand."""
+    """Return the message about syntax errors, if any."""
     if found.language == "pdf" and not any(section.text.strip() for section in found.sections):
         return NO_TEXT, {}
     return (NOT_UNDERSTOOD, {"lines": ", ".join(map(str, found.error_lines[:5]))}) if found.error_lines else None
@@ -156,7 +161,7 @@ def _scopes(key: str, path: str, found: Parsed, data: bytes, ids: list[str]) -> 
 
 
 def _members(found: Parsed) -> dict[int, list[Scope]]:
-    """What stands in each class and its like, by the index of the class; a function keeps the functions in it as its own text."""
+    """Return the members of each class-like scope by its index; nested functions stay part of their function's text."""
     members: dict[int, list[Scope]] = {}
     for scope in found.scopes:
         if scope.parent >= 0 and found.scopes[scope.parent].type not in _CALLED:
@@ -165,7 +170,10 @@ def _members(found: Parsed) -> dict[int, list[Scope]]:
 
 
 def _own_lines(lines: list[list[str]], scope: Scope, members: Sequence[Scope]) -> Iterator[list[str]]:
-    """The words of a scope's lines. Of its members the first line alone: else a class is found by all that its methods do, before them."""
+    """Yield the words of a scope's lines.
+
+    Only the first line of each member counts; otherwise a class would rank above its own methods for all that they do.
+    """
     at = scope.start_line
     for member in members:
         yield from islice(lines, at - 1, max(at - 1, member.start_line))
@@ -174,7 +182,7 @@ def _own_lines(lines: list[list[str]], scope: Scope, members: Sequence[Scope]) -
 
 
 def _section_ids(key: str, found: Parsed) -> Iterator[str]:
-    """Headings come twice in a document: the second of a name is another one."""
+    """Yield section ids; repeated headings get distinct ids."""
     seen: dict[str, int] = {}
     for section in found.sections:
         number = seen[section.title] = seen.get(section.title, 0) + 1

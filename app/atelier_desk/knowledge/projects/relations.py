@@ -1,4 +1,4 @@
-"""The relations of a project's files, by what is known of all of them."""
+"""Compute the relations of a project's files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.storage.graph import file_entity, file_key_of, package_of
 
 
 class Relator:
-    """Knows the symbols of all files of one project; ``key`` is what its ids begin with."""
+    """The symbols of all files of a project; ``key`` is the prefix of its ids."""
 
     def __init__(self, key: str) -> None:
         self._key = key
@@ -19,7 +19,7 @@ class Relator:
         self._resolver = Resolver()
 
     def tell(self, path: str, symbols: str | None) -> None:
-        """A file has these symbols now (as ``reading.read`` gave them), or is gone."""
+        """Set the symbols of a file (from ``reading.read``); None removes it."""
         if symbols:
             found = kept(symbols)
             self._ids[path] = found.ids
@@ -29,12 +29,15 @@ class Relator:
             self._resolver.remove(path)
 
     def settle(self) -> None:
-        """What it was told so far is related already."""
+        """Treat everything set so far as already related."""
         self._resolver.resolution()
 
     def relate(self) -> Iterator[dict[str, Any]]:
-        """For each file whose relations may be other ones than the last time: its ``path``, its ``edges`` (source, target, kind,
-        confidence, line) and the ``packages`` among the targets (name by id)."""
+        """Yield each file whose relations may have changed.
+
+        Keys: ``path``, ``edges`` (source, target, kind, confidence, line) and ``packages`` among the targets (name by
+        id).
+        """
         resolution = self._resolver.resolution()
         left = set(resolution.sources)
         answer = _empty("")

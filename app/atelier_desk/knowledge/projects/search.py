@@ -1,4 +1,4 @@
-"""Search over the indexes of several projects, and exploring one."""
+"""Search in the indexes of several projects, and explore one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import ProjectRepository
 
 PREVIEW = 240
-"""Characters of a preview."""
+"""Maximum characters of a preview."""
 
 
 async def search(
@@ -32,7 +32,7 @@ async def search(
     limit: int,
     threshold: float,
 ) -> list[ProjectHit]:
-    """The best of all these projects, the best first; by their words alone when the embedder fails."""
+    """Return the best results of all these projects, best first; by words only when the embedder fails."""
     stems = query_stems(query)
     vector = None
     if embedder is not None and any(project.embedded for project in projects):
@@ -53,7 +53,10 @@ async def search(
 
 
 def _found(entities: Sequence[Entity], scores: Mapping[str, Ranked], project: str, query: str) -> dict[str, ProjectHit]:
-    """The hits by id, each with a preview. Runs in a thread: to look through a long text that has no word of the query takes 10 ms."""
+    """Return the hits by id, each with a preview.
+
+    Runs in a thread: scanning a long text without any query word takes 10 ms.
+    """
     found = {}
     for entity in entities:
         score = scores[entity.id]
@@ -77,7 +80,7 @@ def around(
     depth: int,
     limit: int,
 ) -> Exploration:
-    """What is around an entity that is there. Runs in a thread."""
+    """Return the surroundings of an existing entity. Runs in a thread."""
     reached, edges, cut = index.explore(entity_id, relations, direction, depth, limit)
     start = index.get(entity_id)
     assert start is not None
@@ -91,7 +94,7 @@ def around(
 
 
 def shown(light: LightRow, project_id: str) -> Entity:
-    """What an index knows of an entity, without signature, docstring and text."""
+    """Return an entity from its index entry, without signature, docstring and text."""
     return Entity(
         id=light.id,
         project_id=project_id,
@@ -108,7 +111,7 @@ def shown(light: LightRow, project_id: str) -> Entity:
 
 
 def relation(edge: Edge) -> Relation:
-    """An edge of an index as others know it."""
+    """Return an edge of an index as a domain object."""
     return Relation(
         source=edge.source, target=edge.target, kind=RelationKind(edge.kind), confidence=min(1.0, edge.confidence), line=edge.line
     )

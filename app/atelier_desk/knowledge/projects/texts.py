@@ -1,4 +1,4 @@
-"""The words of an entity, as a search compares them, and the text that its vector is made of."""
+"""Searchable words of an entity, and the text for its vector."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from atelier_desk.storage.memory_terms import hashes, packed
 from atelier_desk.storage.search_terms import STOP_WORDS, words
 
 WORDS = 400
-"""Most words of one entity's body that are searched."""
+"""Maximum words of an entity's body that are searchable."""
 EMBEDDED = 700
-"""Characters of the text that a vector is made of."""
+"""Characters of the text that is embedded."""
 NAME, WITHIN, PLACE, SAID = 4, 2, 1, 2
-"""How often a word counts: of the name, of what it stands in, of the path, of the docstring; one of the body counts once."""
+"""Weights of a word in the name, the containing scope, the path and the docstring; in the body it counts once."""
 STEM = 4
-"""Letters of a stem. Descriptions say "configuration", "parameter" and "deletes" where code says ``config``, ``param`` and ``deletion``:
-the first four letters find all of these, in French as well, while a word that is there as it was asked for counts more: fewer have it."""
+"""Letters of a stem.
+
+Descriptions say "configuration", "parameter" and "deletes" where code says ``config``, ``param`` and ``deletion``: the
+first four letters match all of these, in French too, while exact words still weigh more because they are rarer.
+"""
 _CODE = frozenset({"comment", "font", "plus"})
 """French stop words that are words of code."""
 _STOP_WORDS = STOP_WORDS - _CODE
 
 
 def stem(word: str) -> str:
-    """The first letters of a word."""
+    """Return the first letters of a word."""
     return word[:STEM]
 
 
 def stems(found: Iterable[str]) -> list[tuple[str, str]]:
-    """Each word beside its stem, without stop words."""
+    """Return each word with its stem, without stop words."""
     return [(word, stem(word)) for word in found if word not in _STOP_WORDS]
 
 
@@ -40,7 +43,10 @@ def _hashes(word: str) -> tuple[int, ...]:
 
 
 def terms(name: str, place: str, said: str, body: Sequence[str], within: str = "") -> bytes:
-    """The words of an entity as its row keeps them; ``body`` are words already, ``within`` is the name with what it stands in."""
+    """Return the packed words of an entity.
+
+    ``body`` is a list of words, ``within`` the name with its containing scope.
+    """
     often = Counter(body[:WORDS])
     for found, weight in ((words(name), NAME), (words(within), WITHIN), (words(place), PLACE), (words(said[:4_000]), SAID)):
         for word in found:
@@ -57,7 +63,7 @@ def terms(name: str, place: str, said: str, body: Sequence[str], within: str = "
 
 
 def query_stems(query: str) -> list[tuple[str, str]]:
-    """The words of a query, as often as they are said. The "comment" that a French question begins with asks how, and for no comment."""
+    """Return the stems of a query, with repetitions. A leading French "comment" means "how", not a comment."""
     found = words(query)
     if len(found) > 1 and found[0] == "comment" and not STOP_WORDS.isdisjoint(found[1:]):
         found = found[1:]
@@ -65,8 +71,10 @@ def query_stems(query: str) -> list[tuple[str, str]]:
 
 
 def embedded_text(kind: str, qualified: str, signature: str, docstring: str, text: str) -> str:
-    """What a vector is made of: names in plain words, what is said, then the beginning of the text. Code is put into words, as embedders
-    know sentences better than brackets."""
+    """Return the text to embed: names in plain words, the documentation, then the beginning of the text.
+
+    Code is put into words because embedders handle sentences better than brackets.
+    """
     if kind != "scope":
         return f"{qualified}. {text}"[:EMBEDDED]
     body = " ".join(words(text))
@@ -74,6 +82,9 @@ def embedded_text(kind: str, qualified: str, signature: str, docstring: str, tex
 
 
 def digest(kind: str, qualified: str, signature: str, docstring: str, text: str) -> str:
-    """The name of what ``embedded_text`` makes of the same: it has the same vector, whatever file and project it stands in."""
+    """Return the hash of the ``embedded_text`` for the same arguments.
+
+    Equal texts share a vector across files and projects.
+    """
     whole = "\0".join((kind, qualified, signature, docstring, text))
     return hashlib.blake2b(whole.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""Reads the answers of the Messages API: events, or one message from servers that do not stream."""
+"""Parse answers of the Messages API: events, or one message from servers that do not stream."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _REASONS = {
     "tool_use": FinishReason.TOOL_CALLS,
     "max_tokens": FinishReason.LENGTH,
     "model_context_window_exceeded": FinishReason.LENGTH,
-    "pause_turn": FinishReason.LENGTH,  # a tool of the server's own took long: the model has more to say when it is told to go on
+    "pause_turn": FinishReason.LENGTH,  # a server-side tool took long: the model continues when asked to
     "refusal": FinishReason.CONTENT_FILTER,
 }
 _TEXTS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature", "input_json_delta": "partial_json"}
-"""The field of each kind of piece; a signature comes after the thought it is of."""
+"""The field of each kind of delta; a signature follows its reasoning."""
 
 
 class MessageParser(EventStreamParser):
-    """Parses a message. Kinds of events, blocks and pieces that it does not know are passed over."""
+    """Parses a message. Unknown kinds of events, blocks and deltas are ignored."""
 
     def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
@@ -65,7 +65,7 @@ class MessageParser(EventStreamParser):
         return deltas
 
     def extra(self) -> dict[str, Any]:
-        """The order of the blocks, where there are thoughts among them."""
+        """Return the order of the blocks, if there is reasoning among them."""
         blocks = [_kept(self._blocks[index]) for index in sorted(self._blocks)]
         return {BLOCKS: blocks} if any(block["type"] in THOUGHTS for block in blocks) else {}
 
@@ -76,7 +76,7 @@ class MessageParser(EventStreamParser):
         return []
 
     def _open(self, index: int, block: Block) -> list[ChatDelta]:
-        """A block begins; some servers send all of it at once."""
+        """Start a block; some servers send it complete."""
         kind, before = block.get("type"), self._last
         self._last = str(kind)
         if kind in THOUGHTS:
@@ -84,7 +84,7 @@ class MessageParser(EventStreamParser):
             self._blocks[index] = dict(block)
             return self.assembler.reasoning(gap + self._written("thinking", string_of(block, "thinking")))
         if kind == "text":
-            # A text is split where a source is named: only what comes after something else is a paragraph of its own.
+            # Text is split where a source is cited: only text after another kind of block starts a new paragraph.
             gap = GAP if "text" in self._wrote and before != "text" else ""
             self._blocks[index] = {"type": "text", "length": len(string_of(block, "text")), "gap": len(gap)}
             return self.assembler.text(gap + self._written("text", string_of(block, "text")))
@@ -94,7 +94,7 @@ class MessageParser(EventStreamParser):
         return []
 
     def _written(self, kind: str, text: str) -> str:
-        """The text; that there was some of its kind is remembered, so that no block has to look at all before it."""
+        """Return the text, remembering that there was some of its kind."""
         if text:
             self._wrote.add(kind)
         return text
@@ -117,7 +117,7 @@ class MessageParser(EventStreamParser):
         return []
 
     def _closed(self, index: int) -> list[ChatDelta]:
-        """A call whose arguments came with its beginning, and not in pieces, has them now."""
+        """Emit the arguments of a call that came complete with its start."""
         arguments = self._blocks.get(index, {}).pop("input", None)
         return self.assembler.call(index, arguments=arguments) if arguments is not None else []
 
@@ -128,8 +128,10 @@ class MessageParser(EventStreamParser):
             self.assembler.finish_reason = _REASONS.get(str(reason), FinishReason.STOP)
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Counts are of the whole message so far: the newest of each holds. What was sent is split in three: read from the cache, written
-        into it, and neither."""
+        """Store usage: counts are cumulative, so the newest apply.
+
+        Input is split into cache reads, cache writes and the rest.
+        """
         self._usage |= {field: value for field, value in usage.items() if value is not None}
         read, stored = (count(self._usage.get(f"cache_{way}_input_tokens")) for way in ("read", "creation"))
         if is_count(self._usage.get("input_tokens")) and is_count(self._usage.get("output_tokens")):

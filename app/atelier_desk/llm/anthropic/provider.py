@@ -1,4 +1,4 @@
-"""Anthropic's own API, and servers that speak it."""
+"""Anthropic's own API, and compatible servers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,15 @@ from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.anthropic.com/v1"
 VERSION = "2023-06-01"
-"""The API of 2026-10-21 differs in nothing that is sent or read here but that it refuses every ``temperature``, which agents set and models
-up to Claude 4.6 take; other servers of this API know the older one alone."""
+"""API version.
+
+The version of 2026-10-21 differs here only in refusing every ``temperature``, which models up to Claude 4.6 accept;
+other servers know only the older one.
+"""
 HOTTEST = 1.0
-"""The highest temperature the API takes."""
+"""Maximum temperature of the API."""
 MOST_PAGES, PAGE = 20, 1000
-"""Pages of models that are read, and models on each."""
+"""Maximum pages of models, and models per page."""
 _VERSION_PATH = re.compile(r"/v\d+$")
 _TOO_LONG = re.compile(r"max_tokens: \d+ > (\d+)")
 """'max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4-5'"""
@@ -39,8 +42,8 @@ _TOO_LONG = re.compile(r"max_tokens: \d+ > (\d+)")
 class AnthropicProvider(HttpProvider):
     """Chat with Claude.
 
-    A model that refuses the kind of thinking its name suggests is asked again with the other kind, and then without; one that names its
-    longest reply gets no longer one asked of it. Both are remembered.
+    A model that refuses the kind of reasoning suggested by its name is asked again with the other kind, then without;
+    one that states its maximum reply length is never asked for more. Both are remembered.
     """
 
     kind = "anthropic"
@@ -58,7 +61,7 @@ class AnthropicProvider(HttpProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """Adds ``/v1`` unless it is there, as the official clients do, and drops the path of messages when the whole address was pasted."""
+        """Add ``/v1`` if missing, as the official clients do, and remove a pasted messages path."""
         url = checked_base_url(configured or DEFAULT_URL).removesuffix("/messages").rstrip("/")
         return url if _VERSION_PATH.search(urlsplit(url).path) else f"{url}/v1"
 
@@ -90,8 +93,9 @@ class AnthropicProvider(HttpProvider):
         return body
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
-        """Also the kind of thinking, parts of ``output_config`` and marks, by their own names, and ``max_tokens`` with the number it may
-        be at most."""
+        """Also return the kind of reasoning, parts of ``output_config`` and cache marks by name, and ``max_tokens`` with
+        its maximum.
+        """
         if error.status not in REFUSAL_STATUSES or wants_data(error):
             return set()
         most = _TOO_LONG.search(str(error.params.get("detail", "")))
@@ -103,7 +107,7 @@ class AnthropicProvider(HttpProvider):
         named = super().refused_fields({**payload, **payload.get("output_config", {}), **thought, kind: None, "cache_control": None}, error)
         if "display" in named:
             return {"display"}
-        if named & {kind, "thinking"}:  # what is said of other fields is then advice
+        if named & {kind, "thinking"}:  # then other fields are only mentioned as advice
             return {kind}
         return named
 
@@ -111,7 +115,7 @@ class AnthropicProvider(HttpProvider):
         return MessageParser(request, where)
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
-        """All pages of ``GET /models``."""
+        """Read all pages of ``GET /models``."""
         found: dict[str, ModelInfo] = {}
         after = ""
         for _page in range(MOST_PAGES):
@@ -146,7 +150,7 @@ class AnthropicProvider(HttpProvider):
 
 
 def _output(request: ChatRequest, known: Takes, refused: frozenset[str]) -> dict[str, Any]:
-    """``output_config``: how much effort, and the form of the answer."""
+    """Return ``output_config``: effort, and the format of the answer."""
     config: dict[str, Any] = {}
     if request.effort is not None and request.enable_thinking and known.effort:
         config["effort"] = request.effort

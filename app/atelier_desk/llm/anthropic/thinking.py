@@ -1,7 +1,7 @@
-"""What a model takes in a request: how its thinking is switched, effort, temperature. And what a request then says of them.
+"""Request options of Claude models: reasoning, effort, temperature.
 
-Sources: platform.claude.com/docs, "Adaptive thinking", "Extended thinking" and "Effort"; models.dev at f3fc692 (``reasoning_options``,
-``temperature``). Where the server's list of models tells, that counts.
+Sources: platform.claude.com/docs, "Adaptive thinking", "Extended thinking" and "Effort"; models.dev at f3fc692
+(``reasoning_options``, ``temperature``). The server's model list takes precedence.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from atelier_desk.llm.profiles import bare_name
 ADAPTIVE, ENABLED, DISABLED = "adaptive", "enabled", "disabled"
 """Types of ``thinking``."""
 LEAST_BUDGET = 1024
-"""Tokens; the API takes no smaller budget."""
+"""Minimum reasoning budget of the API, in tokens."""
 LEAST_ANSWER = 256
-"""Tokens of a reply that a budget leaves for the answer; a reply with less room is written without thinking."""
+"""Minimum tokens of a reply left for the answer; with less room the reply is written without reasoning."""
 SHARES = {"low": 0.25, "medium": 0.5, "high": 0.75}
-"""How much of a reply's tokens may go into thinking, where it is held by a budget: a budget counts against ``max_tokens``."""
+"""Fraction of a reply's tokens for reasoning with a budget, by effort: the budget counts against ``max_tokens``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What a model takes.
+    """Options that a model accepts.
 
     Attributes:
-        adaptive: it decides itself how long it thinks.
-        budget: it thinks for as many tokens as it is given.
-        off: thinking can be switched off; ``adaptive`` models may think unless it is.
+        adaptive: it decides itself how long to reason.
+        budget: it accepts a reasoning budget in tokens.
+        off: reasoning can be disabled; ``adaptive`` models may reason otherwise.
         effort: ``output_config.effort``.
-        temperature: any at all; with thinking none does.
+        temperature: any at all; never together with reasoning.
     """
 
     adaptive: bool = False
@@ -43,7 +43,7 @@ class Takes:
     temperature: bool = True
 
 
-# The first that matches the beginning of the bare name counts.
+# The first pattern that matches the start of the bare name applies.
 _FAMILIES = (
     (r"claude-3[-.]7", Takes(budget=True)),
     (r"claude-([23]|instant)", Takes()),
@@ -52,18 +52,18 @@ _FAMILIES = (
     (r"claude-(opus-4([-.][01])?|sonnet-4([-.][05])?|haiku-4[-.]5)(-\d{8})?(-latest)?$", Takes(budget=True)),
     (r"claude-(fable|mythos)", Takes(adaptive=True, off=False, effort=True, temperature=False)),
     (r"claude", Takes(adaptive=True, effort=True, temperature=False)),
-    (r"", Takes(budget=True)),  # others who speak this API
+    (r"", Takes(budget=True)),  # other users of this API
 )
 
 
 def takes(model: str) -> Takes:
-    """What a model takes, by its name."""
+    """Return the options of a model, by name."""
     name = bare_name(model)
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
 def told(known: Takes, capabilities: Any) -> Takes:
-    """The same with what the list of models says of it (``capabilities``)."""
+    """Return the options updated by the model list (``capabilities``)."""
     types = {name: _supported(capabilities, "thinking", "types", name) for name in (ADAPTIVE, ENABLED, DISABLED)}
     facts = {"adaptive": types[ADAPTIVE], "budget": types[ENABLED], "off": types[DISABLED]}
     facts["effort"] = _supported(capabilities, "effort")
@@ -77,20 +77,20 @@ def _supported(capabilities: Any, *path: str) -> bool | None:
 
 
 def is_on(field: dict[str, Any] | None, known: Takes, refused: Collection[str]) -> bool:
-    """Whether a model thinks with this ``thinking``; without any those do that cannot be kept from it."""
+    """Whether a model reasons with this ``thinking``; without it, models do whose reasoning cannot be disabled."""
     return field["type"] != DISABLED if field is not None else not known.off or DISABLED in refused
 
 
 def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int, *, begun: bool) -> dict[str, Any] | None:
-    """The field ``thinking`` of a request, None to leave it out.
+    """Return the field ``thinking`` of a request, None to omit it.
 
     Args:
-        refused: types that the model has refused, among other words.
-        begun: the turn that goes on began with thinking, or none goes on. A turn that began without may not have it switched on
-            in the middle, where thinking is held by a budget.
+        refused: types that the model has refused, among other names.
+        begun: the continued turn began with reasoning, or there is none. With a budget, reasoning cannot be enabled in
+            the middle of a turn.
     """
     if request.enable_thinking and (known.adaptive or ENABLED in refused) and ADAPTIVE not in refused:
-        # Newer models keep their thoughts to themselves unless they are asked for a summary.
+        # Newer models only reveal their reasoning as a summary on request.
         return {"type": ADAPTIVE} if "display" in refused else {"type": ADAPTIVE, "display": "summarized"}
     if request.enable_thinking and begun and (known.budget or ADAPTIVE in refused) and ENABLED not in refused:
         budget = max(LEAST_BUDGET, int(max_tokens * SHARES[request.effort or "medium"]))

@@ -1,7 +1,7 @@
-"""A conversation as the Messages API has it: turns of two roles made of blocks, and marks of what the server keeps in its cache.
+"""Conversations in the Messages API: alternating turns made of blocks, and cache marks.
 
-The server refuses: two turns of one role in a row, a call whose result is not in the very next turn, a result that is not before the text
-of its turn, an id used twice, blocks without text, and thoughts that are not as it sent them.
+The server refuses: two turns of one role in a row, a call without its result in the very next turn, a result after the
+text of its turn, duplicate ids, blocks without text, and altered reasoning.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from atelier_desk.llm.replies.messages import arguments_object, arrange, functio
 from atelier_desk.llm.replies.provider_data import returned
 
 BLOCKS = "blocks"
-"""The field of ``provider_data``: the layout of a reply. Thoughts are kept whole."""
+"""Field of ``provider_data``: the layout of a reply, with complete reasoning."""
 THOUGHTS = ("thinking", "redacted_thinking")
 MARK = {"type": "ephemeral"}
 MARKED_TURNS = 2
-"""Turns of the user's that end in a mark: up to the last but one the cache was written before, up to the last it is written now. With the
-marks of the tools and the system prompt these are the four that the API takes."""
+"""Number of marked user turns: up to the last but one the cache was written before, up to the last it is written now.
+
+With the marks of tools and system prompt these are the API's maximum of four.
+"""
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
 def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
-    """The system prompt and the turns: the user's first, in alternation, each with at least one block."""
+    """Return the system prompt and the alternating turns, the user's first, each with at least one block."""
     arranged = arrange(messages)
     system = arranged.pop(0).content if arranged[0].role is Role.SYSTEM else ""
     out: list[dict[str, Any]] = []
@@ -45,7 +47,7 @@ def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
 
 
 def thinks(turn: list[dict[str, Any]]) -> bool:
-    """Whether the turn of the assistant's that goes on began with thoughts; true when none goes on."""
+    """Whether the continued assistant turn began with reasoning; True if there is none."""
     first: dict[str, Any] | None = None
     for message in reversed(turn):
         if message["role"] == "assistant":
@@ -56,13 +58,15 @@ def thinks(turn: list[dict[str, Any]]) -> bool:
 
 
 def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same turns without what was thought, for a request without thinking."""
+    """Return the turns without reasoning, for a request without it."""
     return [{**turn, "content": [block for block in turn["content"] if block["type"] not in THOUGHTS]} for turn in conversation]
 
 
 def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields ``tools`` and ``tool_choice``; none where nothing is called. A conversation with calls must have their tools, also where
-    none is offered any more."""
+    """Return the fields ``tools`` and ``tool_choice``; empty without calls.
+
+    A conversation with calls must include their tools, even if none is offered any more.
+    """
     if request.tools:
         return {"tools": [{"name": each.name, "description": each.description, "input_schema": each.parameters} for each in request.tools]}
     blocks = itertools.chain.from_iterable(turn["content"] for turn in conversation)
@@ -73,8 +77,10 @@ def tools(request: ChatRequest, conversation: list[dict[str, Any]]) -> dict[str,
 
 
 def mark(body: dict[str, Any]) -> None:
-    """Mark what the server is to keep for the next request: tools, system prompt, the newest turns. A single question without tools is
-    asked once and not kept."""
+    """Mark what the server should cache for the next request: tools, system prompt, newest turns.
+
+    A single question without tools is not cached.
+    """
     if body.get("tools"):
         _marked(body["tools"])
     if body.get("system"):
@@ -110,7 +116,7 @@ def _said(message: ChatMessage, ids: list[str]) -> list[Block]:
 def _result(message: ChatMessage, id: str) -> Block:
     said = message.content if message.content.strip() else ""
     block: Block = {"type": "tool_result", "tool_use_id": id, "content": said}
-    return {**block, "is_error": True} if message.success is False and said else block  # an error must say something
+    return {**block, "is_error": True} if message.success is False and said else block  # an error must have content
 
 
 def _text(text: str) -> list[Block]:

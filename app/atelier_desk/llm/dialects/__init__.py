@@ -1,4 +1,4 @@
-"""Tool dialects: how calls are written on the wire. Each wraps a model and gives the same ``ToolCall`` values."""
+"""Tool dialects: wire formats of calls. Each wraps a model and returns the same ``ToolCall`` values."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def with_dialect(
     embedder: Embedder | None = None,
     language: str = "en",
 ) -> ChatModel:
-    """The model, speaking a dialect.
+    """Wrap a model in a dialect.
 
     Args:
         model: a provider, or a scripted model.
-        dialect: not ``auto``: the model's profile decides that before.
-        grammar: hold replies to valid calls; under ``xml``, for llama.cpp servers alone.
-        embedder, language: for ``guided`` alone: finds the nearest examples, in the user's language.
+        dialect: not ``auto``, which the model's profile resolves before.
+        grammar: restrict replies to valid calls; with ``xml``, for llama.cpp servers only.
+        embedder, language: for ``guided`` only: finds the nearest examples, in the user's language.
 
     Raises:
         ValueError: the dialect is ``auto``, or ``guided`` without an embedder.

@@ -1,4 +1,4 @@
-"""Identifiers for calls whose server gave none: the same request and position always give the same one."""
+"""Deterministic ids for calls whose server gave none."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from atelier_desk.domain.model_messages import ChatRequest
 
 
 class CallIds:
-    """Makes identifiers for the calls of the reply to one request.
+    """Creates ids for the calls of one reply.
 
-    An identifier is derived from the whole conversation and the call's position in the reply. So a request that is sent again after a
-    failure gives its calls the same identifiers, and two turns of a run never share one, also after old turns were summarised away.
+    An id is derived from the whole conversation and the call's position. So a repeated request gives its calls the same
+    ids, and two turns of a run never share one, even after old turns were summarised.
     """
 
     def __init__(self, request: ChatRequest) -> None:
@@ -29,9 +29,9 @@ class CallIds:
 
     @cached_property
     def taken(self) -> frozenset[str]:
-        """The identifiers the conversation uses already."""
+        """Ids already used in the conversation."""
         return frozenset(call.id for message in self._request.messages for call in message.tool_calls)
 
     def at(self, position: int) -> str:
-        """The identifier of call number ``position`` of the reply, counted from 0."""
+        """Return the id of call number ``position`` (from 0)."""
         return f"call_{self._digest[:20]}_{position}"

@@ -1,4 +1,4 @@
-"""Follows Markdown code through streamed text: a tag inside code is an example, never a call."""
+"""Track Markdown code in streamed text: a tag inside code is an example, never a call."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ _FENCE_LENGTH = 3
 
 
 class CodeSpans:
-    """Knows whether the end of the text seen so far stands in a fenced block or an inline code span.
+    """Tells whether the text so far ends inside a fenced block or an inline code span.
 
-    The rules are CommonMark's, decided without looking ahead, so that the same text in any pieces gives the same answer. Two differ:
-    a fence may be indented (lists), and an inline span ends with its line, so that one stray backtick cannot hide a later call.
+    Follows CommonMark without look-ahead, so that the result does not depend on how text is split. Two deviations:
+    fences may be indented (lists), and inline spans end with the line, so that a stray backtick cannot hide a later
+    call.
     """
 
     def __init__(self) -> None:
@@ -24,7 +25,7 @@ class CodeSpans:
         self._run = ("", 0)
 
     def advance(self, text: str) -> None:
-        """Take the next piece of text."""
+        """Add the next piece of text."""
         for token in _TOKEN.findall(text):
             first = token[0]
             if first in "`~":
@@ -42,13 +43,13 @@ class CodeSpans:
 
     @property
     def inside(self) -> bool:
-        """Whether a ``<`` that came next would be code."""
+        """Whether a following ``<`` would be code."""
         self._end_run()
         return self._fence is not None or self._inline > 0
 
     @property
     def fenced(self) -> bool:
-        """Whether the text seen so far ends in a fenced block, or in a fence whose line has begun."""
+        """Whether the text so far ends in a fenced block, or in a started fence line."""
         return self._fence is not None
 
     def _end_line(self) -> None:
@@ -80,6 +81,6 @@ class CodeSpans:
         if not self._in_info:
             self._closing = starts_line and char == fence_char and length >= fence_length
         elif char == fence_char == "`":
-            # A backtick later in the opening line: it was an inline span with a long delimiter, not a fence.
+            # A backtick later in the line: it was an inline span with a long delimiter, not a fence.
             self._fence, self._in_info = None, False
             self._inline = 0 if length == fence_length else fence_length

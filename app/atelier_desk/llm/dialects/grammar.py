@@ -1,4 +1,4 @@
-"""From the schemas of the enabled tools to a GBNF grammar (llama.cpp): a reply is text, or text and valid calls of the xml dialect."""
+"""Build a GBNF grammar (llama.cpp) from tool schemas: a reply is text, or text and valid calls of the xml dialect."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from atelier_desk.llm.dialects.number_grammar import integer_rule, number_rule
 
 _OPEN_WORD = "<tool_call"
 _ANY_DEPTH = 3
-"""Levels of nesting where a schema allows any JSON: enough for metadata, and a small model cannot lose itself."""
+"""Maximum nesting where a schema allows any JSON: enough for metadata, and it bounds small models."""
 _REPEAT_MAX = 512
-"""llama.cpp expands repetitions; longer ones are left open and their limit is checked with the arguments."""
+"""llama.cpp expands repetitions; longer ones are unbounded here and validated later."""
 _ITEMS_MAX = 16
 
 _BASICS = r"""
@@ -28,7 +28,7 @@ number ::= integer ("." [0-9]{1,12})?
 
 
 def literal(text: str) -> str:
-    """A GBNF literal."""
+    """Return a GBNF literal."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
     return f'"{escaped}"'
 
@@ -46,8 +46,8 @@ class _Rules:
     """Collects named rules for the schemas of one grammar.
 
     Args:
-        max_string: most characters of any string, also where a schema allows more; None takes each schema's own limit.
-        max_items: most items of an array and most members of a free object.
+        max_string: maximum characters of any string; None uses each schema's own limit.
+        max_items: maximum items of an array and members of a free-form object.
     """
 
     def __init__(self, max_string: int | None, max_items: int) -> None:
@@ -56,7 +56,7 @@ class _Rules:
         self._max_string = max_string
 
     def add(self, name: str, body: str) -> str:
-        """Define a rule; the name is made unique and fit for GBNF."""
+        """Define a rule; the name is made unique and valid for GBNF."""
         base = re.sub(r"[^a-zA-Z0-9]+", "-", name).strip("-").lower() or "rule"
         unique, number = base, 1
         while unique in self.rules:
@@ -66,7 +66,7 @@ class _Rules:
         return unique
 
     def any_json(self, depth: int = _ANY_DEPTH) -> str:
-        """A rule for any JSON value nested at most ``depth`` levels."""
+        """Return a rule for any JSON value nested at most ``depth`` levels."""
         name = f"any-{depth}"
         if name not in self.rules:
             string = self.string({})
@@ -80,8 +80,10 @@ class _Rules:
         return name
 
     def string(self, schema: dict[str, Any]) -> str:
-        """A rule for strings within a schema's limits. It has a name of its own: llama.cpp multiplies repetitions nested in one rule and
-        refuses more than 2 000."""
+        """Return a named rule for strings within a schema's limits.
+
+        llama.cpp multiplies repetitions nested in one rule and refuses more than 2 000.
+        """
         least = int(schema.get("minLength", 0))
         most = schema.get("maxLength")
         if self._max_string is not None:
@@ -96,8 +98,11 @@ class _Rules:
 
 
 class SchemaGrammar:
-    """Turns one tool's JSON schema into rules. Understands what pydantic writes: objects, arrays, unions, enums, constants, references,
-    and the limits of strings, numbers and arrays. Patterns and formats are not held; the arguments are validated again anyway."""
+    """Converts one tool's JSON schema to rules.
+
+    Supports what pydantic generates: objects, arrays, unions, enums, constants, references, and limits of strings,
+    numbers and arrays. Patterns and formats are not enforced; arguments are validated afterwards anyway.
+    """
 
     def __init__(self, rules: _Rules, schema: dict[str, Any], prefix: str) -> None:
         self._rules = rules
@@ -106,7 +111,7 @@ class SchemaGrammar:
         self._references: dict[str, str] = {}
 
     def rule(self) -> str:
-        """The expression for the whole schema."""
+        """Return the expression for the whole schema."""
         return self._expression(self._schema, self._prefix)
 
     def _expression(self, schema: dict[str, Any] | bool, name: str) -> str:
@@ -158,7 +163,7 @@ class SchemaGrammar:
         if not properties:
             return self._map(schema, name)
         fixed = {key for key, value in properties.items() if "const" in value or len(value.get("enum", ())) == 1}
-        # Constants are always written, and first: the operation decides which other members make sense.
+        # Constants are required and come first: the operation decides which other members make sense.
         required = [key for key in properties if key in fixed or key in schema.get("required", ())]
         required.sort(key=lambda key: key not in fixed)
         member = {key: f"{literal(json.dumps(key) + ': ')} {self._expression(value, f'{name}-{key}')}" for key, value in properties.items()}
@@ -166,7 +171,7 @@ class SchemaGrammar:
         if required:
             body = ' ", " '.join(member[key] for key in required) + "".join(f' (", " {one})?' for one in optional)
             return f'"{{" {body} "}}"'
-        # No member is sure to be there to carry the commas: one alternative for each that may be the first.
+        # No required member carries the commas: one alternative for each possible first member.
         tails = [one + "".join(f' (", " {later})?' for later in optional[number + 1 :]) for number, one in enumerate(optional)]
         return f'"{{" {_either(f"({tail})" for tail in tails)}? "}}"'
 
@@ -188,7 +193,7 @@ class SchemaGrammar:
 
 
 def _text_rules() -> dict[str, str]:
-    """Text in which ``<tool_call`` does not occur: after each prefix of the word, anything but its next letter."""
+    """Return rules for text without ``<tool_call``: after each prefix of the word, anything but its next letter."""
     rules = {"text": '([^<] | "<" after-1)+'}
     for length in range(1, len(_OPEN_WORD)):
         letter = _OPEN_WORD[length]
@@ -205,17 +210,18 @@ def tools_grammar(
     max_string: int | None = None,
     max_items: int = _ITEMS_MAX,
 ) -> str:
-    """A GBNF grammar under which a reply is text without calls, or calls, perhaps after some text, and then the end.
+    """Return a GBNF grammar: text without calls, or calls after optional text.
 
-    Every call names one of ``tools`` and its arguments fit that tool's schema (one of its ``variants``, if it has them), as far as
-    ``SchemaGrammar`` knows it.
+    Every call names one of ``tools``, and its arguments match that tool's schema (or one of its ``variants``) as far as
+    ``SchemaGrammar`` supports it.
 
     Args:
         tools: at least one.
         require_call: the reply is exactly one call.
-        max_calls: most calls in one reply.
-        max_string: most characters of a string argument; a small model stops nowhere by itself. None takes the schemas' own limits.
-        max_items: most items of an array; a schema that demands more gets them.
+        max_calls: maximum calls per reply.
+        max_string: maximum characters of a string argument, because small models do not stop by themselves. None uses
+            the schemas' own limits.
+        max_items: maximum items of an array, unless a schema requires more.
 
     Raises:
         ValueError: no tools.

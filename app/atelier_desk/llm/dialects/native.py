@@ -1,4 +1,4 @@
-"""The native dialect: the provider carries calls in its own wire form; here their arguments are parsed, mended and bounded."""
+"""The native dialect: the provider transports calls; here their arguments are parsed, repaired and limited."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TOO_MANY = f"One reply may make at most {CALLS} calls. This call and those after
 
 
 class NativeModel:
-    """Passes everything through and settles the calls of the finished reply.
+    """Passes deltas through and finalises the calls of the complete reply.
 
-    A provider hands over a call either with ``arguments`` (its server sent an object, or text that parsed) or with the argument text in
-    ``raw``; the latter is parsed here by the rules of ``repair``.
+    A provider returns a call either with ``arguments`` (an object, or text that parsed) or with the text in ``raw``,
+    which is parsed here as in ``repair``.
     """
 
     def __init__(self, model: ChatModel) -> None:
@@ -35,10 +35,10 @@ class NativeModel:
 
 
 async def settle_calls(reply: ChatReply, ids: CallIds, *, first: int = 0) -> list[ToolCall]:
-    """The reply's calls, each parsed or marked with an error, with identifiers unique in the conversation, and no more than allowed.
+    """Return the reply's calls, each parsed or marked with an error, with unique ids, limited in number.
 
     Args:
-        first: the position of the first of them in the reply.
+        first: position of the first of them in the reply.
     """
     cut = reply.finish_reason is FinishReason.LENGTH
     last = len(reply.tool_calls) - 1

@@ -1,4 +1,4 @@
-"""GBNF expressions for whole and decimal numbers within bounds."""
+"""GBNF expressions for whole and decimal numbers within limits."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 _DIGITS_MAX = 15
-"""Digits of a number without a bound: doubles and JSON readers keep 15 exactly."""
+"""Maximum digits of an unlimited number: doubles and JSON readers keep 15 exactly."""
 
 
 def _same_length(low: str, high: str) -> str:
-    """Digit strings of one length from ``low`` to ``high``."""
+    """Return digit strings of equal length from ``low`` to ``high``."""
     if low == high:
         return f'"{low}"'
     rest = len(low) - 1
@@ -37,7 +37,7 @@ def _same_length(low: str, high: str) -> str:
 
 
 def natural_range(low: int, high: int) -> str:
-    """Whole numbers from ``low`` to ``high``, both 0 or more."""
+    """Return whole numbers from ``low`` to ``high``, both at least 0."""
     options = []
     while len(str(low)) < len(str(high)):
         end = 10 ** len(str(low)) - 1
@@ -48,7 +48,7 @@ def natural_range(low: int, high: int) -> str:
 
 
 def integer_range(low: int, high: int) -> str:
-    """Whole numbers from ``low`` to ``high``.
+    """Return whole numbers from ``low`` to ``high``.
 
     Raises:
         ValueError: there is none.
@@ -62,7 +62,7 @@ def integer_range(low: int, high: int) -> str:
 
 
 def _bounds(schema: dict[str, Any]) -> tuple[float | None, float | None, bool, bool]:
-    """Least and greatest value, None for no bound, and whether each is excluded."""
+    """Return minimum and maximum (None: unlimited), and whether each is excluded."""
     low, high = schema.get("minimum"), schema.get("maximum")
     over, under = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     low_out = over is not None and (low is None or over >= low)
@@ -71,7 +71,7 @@ def _bounds(schema: dict[str, Any]) -> tuple[float | None, float | None, bool, b
 
 
 def integer_rule(schema: dict[str, Any]) -> str:
-    """The expression for a JSON schema of type ``integer``."""
+    """Return the expression for a JSON schema of type ``integer``."""
     low, high, low_out, high_out = _bounds(schema)
     if low is None and high is None:
         return "integer"
@@ -82,9 +82,10 @@ def integer_rule(schema: dict[str, Any]) -> str:
 
 
 def number_rule(schema: dict[str, Any]) -> str:
-    """The expression for a JSON schema of type ``number``: whole numbers within the bounds, with decimals where those stay within.
+    """Return the expression for a JSON schema of type ``number``: whole numbers in range, with decimals where they stay in
+    range.
 
-    Between a bound that is not whole and the next whole number some valid values are left out; nothing invalid is let in.
+    Between a fractional limit and the next whole number some valid values are omitted; nothing invalid is accepted.
     """
     low, high, low_out, high_out = _bounds(schema)
     if low is None and high is None:
@@ -95,7 +96,7 @@ def number_rule(schema: dict[str, Any]) -> str:
     options = []
     if max(least, 0) <= most - 1:
         whole = natural_range(max(least, 0), most - 1)
-        # An excluded lower bound may only be followed by decimals that are not all zero.
+        # An excluded lower limit may only be followed by non-zero decimals.
         options.append(f'{whole} ("." [0-9]{{0,6}} [1-9])?' if not (low_out and least == low and least >= 0) else _above(least, most - 1))
     if least < 0 and -least - 1 >= max(-most, 0):
         options.append(f'"-" {natural_range(max(-most, 0), -least - 1)} "." [0-9]{{0,6}} [1-9]')

@@ -1,4 +1,4 @@
-"""How the xml dialect shows tools, past calls and results to a model."""
+"""How the xml dialect presents tools, past calls and results to a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, T
 from atelier_desk.llm.dialects.bounds import CALLS
 
 RESULT_STOP = "<tool_result"
-"""Sent as a stop sequence: a model must not write the results of its own calls."""
+"""Stop sequence: a model must not write the results of its own calls."""
 
 _RULES = f"""# Tools
 
@@ -29,17 +29,17 @@ Rules:
 
 
 def _guarded(text: str) -> str:
-    """The text with no tag of the dialect in it: data must not be taken for a call or a result. In JSON the value stays the same."""
+    """Escape the dialect's tags, so that data is not taken for a call or result. In JSON the value stays the same."""
     return text.replace("<tool_", "\\u003ctool_").replace("</tool_", "\\u003c/tool_")
 
 
 def compact_json(value: Any) -> str:
-    """JSON in one line, with the letters of every language as they are."""
+    """Return JSON on one line without escaping letters."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def tools_section(tools: Sequence[ToolSpec]) -> str:
-    """The part of the system prompt that says which tools there are and how to call them."""
+    """Return the part of the system prompt that lists the tools and explains how to call them."""
     definitions = [
         f'<tool name="{escape(tool.name)}">\n{tool.description.strip()}\nParameters (JSON schema): {compact_json(tool.parameters)}\n</tool>'
         for tool in tools
@@ -48,13 +48,13 @@ def tools_section(tools: Sequence[ToolSpec]) -> str:
 
 
 def render_call(call: ToolCall) -> str:
-    """A past call as the model wrote it, or would have."""
+    """Return a past call in the format the model writes."""
     content = call.raw if call.error and call.raw is not None else compact_json(call.arguments)
     return f'<tool_call name="{escape(call.name)}">{_guarded(content)}</tool_call>'
 
 
 def render_result(message: ChatMessage) -> str:
-    """The result of a call; ``content`` is the result's JSON text, perhaps cut."""
+    """Return the result of a call; ``content`` is its JSON text, possibly cut."""
     success = "false" if message.success is False else "true"
     return f'<tool_result name="{escape(message.name or "")}" success="{success}">{_guarded(message.content)}</tool_result>'
 
@@ -67,8 +67,11 @@ def _with_section(messages: Sequence[ChatMessage], section: str) -> list[ChatMes
 
 
 def _as_text(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Calls and results as text; results, and what the user said right after them, become one user message, since many chat templates
-    demand that user and assistant take turns."""
+    """Convert calls and results to text.
+
+    Results and a directly following user message become one user message, because many chat templates require
+    alternating roles.
+    """
     out: list[ChatMessage] = []
     after_result = False
     for message in messages:
@@ -89,11 +92,11 @@ def _as_text(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
 
 
 def text_request(request: ChatRequest) -> ChatRequest:
-    """The request with tools, calls and results written as text."""
+    """Return the request with tools, calls and results as text."""
     messages = _as_text(request.messages)
     if request.tools:
         messages = _with_section(messages, tools_section(request.tools))
     stop = (*request.stop, RESULT_STOP) if request.tools and RESULT_STOP not in request.stop else request.stop
-    # A reply held to the form of an answer could hold no call.
+    # A reply restricted to an answer schema could not contain a call.
     form = None if request.tools else request.response_schema
     return request.model_copy(update={"messages": tuple(messages), "tools": (), "stop": stop, "response_schema": form})

@@ -1,9 +1,10 @@
-"""From a call's argument text to its arguments: strictly where possible, mended within bounds where not.
+"""Parse a call's argument text: strictly if possible, otherwise repaired within limits.
 
-The order is: strict JSON; JSON in a code fence; ``json_repair``, for at most ``REPAIR_BYTES``, in a thread. Mended arguments are marked,
-so that the policy can refuse them for tools that change things. Text that was cut is never mended: what was to follow is unknown. It
-was cut when the token limit says so, or when a text or the outer brace in it is never closed: many servers call that an ordinary end.
-Text after a whole object is refused, too: a second call may be in it. Errors are written for the model.
+The order is: strict JSON; JSON in a code fence; ``json_repair``, for at most ``REPAIR_BYTES``, in a thread. Repaired
+arguments are marked, so that policy can refuse them for tools that change things. Truncated text is never repaired,
+because the rest is unknown: the token limit was reached, or a string or the outer brace is never closed (many servers
+report that as a normal end). Text after a complete object is refused too: it may contain a second call. Errors are
+written for the model.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ MORE = (
     "further one."
 )
 _TRAILING = re.compile(r"[\s}\]`]*")
-"""What may follow a whole object without meaning anything: braces too many, the end of a fence."""
+"""Meaningless text allowed after a complete object: surplus braces, the end of a fence."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedArguments:
-    """What became of an argument text. Exactly one of ``arguments`` and ``error`` counts: an error leaves the arguments empty."""
+    """Result of parsing. Either ``arguments`` or ``error`` applies: an error leaves the arguments empty."""
 
     arguments: dict[str, Any] = field(default_factory=dict)
     repaired: bool = False
@@ -46,11 +47,11 @@ class ParsedArguments:
 
 
 class _Refused(ValueError):
-    """The text is valid JSON that cannot be arguments; mending would not help. The message is written for the model."""
+    """Valid JSON that cannot be arguments; repairing would not help. The message is for the model."""
 
 
 def valid_unicode(text: str) -> str:
-    """The text with halves of surrogate pairs replaced: they cannot be written to a file, a database or a socket."""
+    """Replace lone surrogates, which cannot be written to files, databases or sockets."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
@@ -59,10 +60,10 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _checked(value: Any, depth: int = 1) -> Any:
-    """A copy with valid Unicode.
+    """Return a copy with valid Unicode.
 
     Raises:
-        _Refused: nested too deeply, or a number no JSON text can carry.
+        _Refused: nested too deeply, or a number that JSON cannot represent.
     """
     if isinstance(value, str):
         return valid_unicode(value)
@@ -78,7 +79,7 @@ def _checked(value: Any, depth: int = 1) -> Any:
 
 
 def _loads(text: str) -> Any:
-    # strict=False allows raw line breaks inside strings, which models write often and which have one meaning only.
+    # strict=False allows raw line breaks inside strings, which models often write and which are unambiguous.
     return json.loads(text, strict=False, parse_constant=_no_constant)
 
 
@@ -102,7 +103,7 @@ def _json_type(value: Any) -> str:
 
 
 def parse_strict(text: str) -> dict[str, Any]:
-    """The arguments in ``text``, which may stand in a code fence; empty text means no arguments.
+    """Parse the arguments in ``text``, possibly in a code fence; empty text means none.
 
     Raises:
         ValueError: not a JSON object, nested too deeply, or a number out of range.
@@ -121,8 +122,7 @@ def parse_strict(text: str) -> dict[str, Any]:
 
 
 def _in_fence(text: str) -> str | None:
-    """What stands in the code fence that is the whole text; None when it is none. Each character is looked at a few times only, whatever a
-    model wrote."""
+    """Return the content if the whole text is one code fence, otherwise None. Runs in linear time."""
     opening, _line_end, rest = text.strip().partition("\n")
     mark = opening[:1]
     fence = opening[: len(opening) - len(opening.lstrip(mark))] if mark in ("`", "~") else ""
@@ -135,7 +135,7 @@ _FENCE_LENGTH = 3
 
 
 def _mend(text: str) -> dict[str, Any] | None:
-    """What json_repair makes of the text, when that is a JSON object with something in it."""
+    """Return json_repair's result if it is a non-empty JSON object."""
     from json_repair import repair_json
 
     try:
@@ -146,7 +146,7 @@ def _mend(text: str) -> dict[str, Any] | None:
 
 
 def _unclosed(text: str) -> bool:
-    """Whether the text ends within a string or before its outermost brace is closed."""
+    """Whether the text ends inside a string or before its outermost brace is closed."""
     depth, quoted, position = 0, False, text.find("{")
     for found in _STRUCTURE.finditer(text, max(position, 0)):
         mark = found[0]
@@ -163,7 +163,7 @@ _STRUCTURE = re.compile(r'\\.|["{}]', re.DOTALL)
 
 
 def _followed(text: str) -> bool:
-    """Whether something with a meaning comes after a whole object."""
+    """Whether meaningful text follows a complete object."""
     start = text.find("{")
     try:
         end = _DECODER.raw_decode(text, start)[1]
@@ -176,10 +176,10 @@ _DECODER = json.JSONDecoder(strict=False, parse_constant=_no_constant)
 
 
 async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArguments:
-    """Parse a call's argument text; never raises for what the text holds.
+    """Parse a call's argument text; never raises for its content.
 
     Args:
-        truncated: the reply was cut by the token limit inside this text, so that it is not mended.
+        truncated: the token limit cut the reply inside this text, so it is not repaired.
     """
     if len(text) > CALL_CHARACTERS:
         return ParsedArguments(error=f"The arguments are {len(text)} characters long; at most {CALL_CHARACTERS} are allowed.")

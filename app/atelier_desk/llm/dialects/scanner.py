@@ -1,8 +1,9 @@
-"""Finds ``<tool_call name="X">{json}</tool_call>`` in streamed text.
+"""Find ``<tool_call name="X">{json}</tool_call>`` in streamed text.
 
-An incremental state machine. Text goes out as it comes; only the longest suffix that could begin a tag is held back. The argument text
-is collected raw and parsed once, after its call: parsing half-written JSON again and again is where other programs lose calls (vLLM
-issues 10395, 11392, 19056, 21544). What comes out depends on the whole text alone, never on how it was cut into pieces.
+An incremental state machine. Text is emitted as it arrives; only the longest suffix that could begin a tag is held
+back. Argument text is collected raw and parsed once after its call: repeatedly parsing incomplete JSON is how other
+programs lose calls (vLLM issues 10395, 11392, 19056, 21544). The output depends only on the whole text, not on how it
+is split.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _CLOSE_BEGUN = re.compile(r"</tool_call\s{0,8}")
 _OPEN_WORD, _CLOSE_WORD = "<tool_call", "</tool_call"
 _BLANKS_BEFORE_OBJECT = 64
 _DOUBTFUL_CHARACTERS = 2_000
-"""How much of what follows an opening tag is held back when it does not look like arguments: it may be a faulty call, or prose."""
+"""Characters after an opening tag that are held back if they do not look like arguments: a faulty call, or prose."""
 
 _begun = "(?:".join(_OPEN_WORD[1:]) + ")?" * (len(_OPEN_WORD) - 2)
 _CANDIDATE = re.compile(rf"<(?=tool_call|(?:{_begun})?\Z)")
@@ -37,13 +38,13 @@ _NOT_BLANK = re.compile(r"\S")
 
 
 class Flaw(StrEnum):
-    """Why a call may not be taken as it stands."""
+    """Why a call is not valid as it stands."""
 
     NONE = ""
     UNCLOSED = "unclosed"
     NESTED = "nested"
     UNBALANCED = "unbalanced"
-    """A quote is missing in this call or in one before it, so where calls begin and end is a guess."""
+    """A quote is missing in this or a previous call, so the boundaries of calls are uncertain."""
     TOO_LONG = "too_long"
     TOO_DEEP = "too_deep"
     TOO_MANY = "too_many"
@@ -51,7 +52,10 @@ class Flaw(StrEnum):
 
 @dataclass(slots=True)
 class ScannedCall:
-    """A call as found. ``name`` is empty when the tag carried none: then the object itself holds ``name`` and ``arguments``."""
+    """A call as found.
+
+    ``name`` is empty if the tag has none: then the object itself contains ``name`` and ``arguments``.
+    """
 
     name: str
     raw: str = ""
@@ -65,7 +69,7 @@ class TextPiece(NamedTuple):
 
 
 class CallPiece(NamedTuple):
-    """A part of the argument text of call number ``position``; the first one, empty, says that the call began."""
+    """Part of the argument text of call number ``position``; the first one, empty, marks its beginning."""
 
     position: int
     name: str
@@ -81,14 +85,14 @@ class _Tag(Enum):
 
 
 class _Begun(Enum):
-    """What is known of the call whose opening tag was read."""
+    """State of a call whose opening tag was read."""
 
     BLANK = "blank"
-    """Nothing but blanks followed so far."""
+    """Only white space followed so far."""
     SURE = "sure"
     """An object or a fence followed: it is a call."""
     DOUBTFUL = "doubtful"
-    """Something else followed: a faulty call if it is closed, prose about the tag if not."""
+    """Something else followed: a faulty call if it is closed, otherwise prose about the tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class _OpenTag:
 
 
 def _open_tag(text: str, start: int, final: bool) -> _OpenTag | _Tag:
-    """The opening tag at ``start``, or whether one can still become of the text there."""
+    """Return the opening tag at ``start``, or whether the text there may still become one."""
     header = text[start : start + _HEADER_CHARACTERS]
     match = _OPEN.match(header)
     if match is None:
@@ -109,7 +113,8 @@ def _open_tag(text: str, start: int, final: bool) -> _OpenTag | _Tag:
         return _OpenTag((name[1] or name[2]).strip(), end)
     if match["attributes"]:
         return _Tag.NO
-    # Without a name only an object can be a call (the form Qwen and Hermes models were trained on); else the tag is spoken of.
+    # Without a name only an object makes it a call (the format of Qwen and Hermes models); otherwise the tag is only
+    # mentioned.
     following = text[end : end + _BLANKS_BEFORE_OBJECT]
     if following.lstrip().startswith("{"):
         return _OpenTag("", end)
@@ -117,9 +122,9 @@ def _open_tag(text: str, start: int, final: bool) -> _OpenTag | _Tag:
 
 
 class CallScanner:
-    """One reply's scanner: ``feed`` its pieces, then ``finish``; then ``calls`` is complete.
+    """Scanner of one reply: call ``feed`` with its pieces, then ``finish``; then ``calls`` is complete.
 
-    ``calls`` holds at most ``CALLS`` + 1 entries, the last of which is then flawed ``too_many``.
+    ``calls`` has at most ``CALLS`` + 1 entries, the last of which then has the flaw ``too_many``.
     """
 
     def __init__(self) -> None:
@@ -139,9 +144,9 @@ class CallScanner:
         self._in_string = self._escaped = self._object_over = False
 
     def feed(self, piece: str) -> list[Piece]:
-        """Take the next piece of the reply; returns what it settled."""
+        """Add the next piece of the reply; return the pieces it completes."""
         piece = valid_unicode(piece)
-        if self._open is None and self._at == len(self._text) and "<" not in piece:  # most deltas of most replies
+        if self._open is None and self._at == len(self._text) and "<" not in piece:  # the common case
             self._code.advance(piece)
             return [TextPiece(piece)] if piece else []
         self._text = self._text[self._at :] + piece
@@ -149,10 +154,10 @@ class CallScanner:
         return self._run(final=False)
 
     def finish(self, *, cut: bool = False) -> list[Piece]:
-        """The reply is over: settle what was held back. A call that is still open is marked unclosed.
+        """Finish the reply: emit what was held back. An open call is marked unclosed.
 
         Args:
-            cut: the reply reached its token limit, so a string that is still open is unfinished and not a missing quote.
+            cut: the reply reached its token limit, so an open string is incomplete rather than missing a quote.
         """
         out = self._run(final=True)
         while self._open is not None:
@@ -184,7 +189,7 @@ class CallScanner:
             self._shown = len(self._fragments)
 
     def _step_text(self, final: bool) -> bool:
-        """Go on to the next thing that could be a tag; False when more input is needed."""
+        """Advance to the next possible tag; False if more input is needed."""
         found = _CANDIDATE.search(self._text, self._at)
         if found is None:
             self._say(self._text[self._at :])
@@ -212,7 +217,7 @@ class CallScanner:
         self._in_string = self._escaped = self._object_over = False
 
     def _be_sure(self) -> None:
-        """What was begun is a call: it counts."""
+        """Confirm the started call: it counts."""
         if self._open is None or self._begun is _Begun.SURE:
             return
         self._begun = _Begun.SURE
@@ -224,12 +229,12 @@ class CallScanner:
             self._out.append(CallPiece(len(self.calls) - 1, self._open.name, ""))
 
     def _give_back(self) -> None:
-        """What was begun is no call: it is said as text."""
+        """Discard the started call: emit it as text."""
         self._open = None
         self._say(self._header + "".join(self._fragments))
 
     def _step_blank(self) -> bool:
-        """Look at the first character after the opening tag; False when it has not come yet."""
+        """Examine the first character after the opening tag; False if it has not arrived."""
         found = _NOT_BLANK.search(self._text, self._at)
         self._keep(found.start() if found else len(self._text))
         if found is None:
@@ -242,7 +247,7 @@ class CallScanner:
         return True
 
     def _step_doubtful(self, final: bool) -> bool:
-        """Look for the closing tag that makes it a call; False when more input is needed."""
+        """Look for the closing tag that confirms the call; False if more input is needed."""
         end = self._at + _DOUBTFUL_CHARACTERS - self._size
         found = _AFTER_JSON.search(self._text, self._at, max(self._at, end))
         if found is not None:
@@ -254,7 +259,7 @@ class CallScanner:
         return True
 
     def _step_call(self, final: bool) -> bool:
-        """Collect arguments up to the next thing that matters; False when more input is needed."""
+        """Collect arguments up to the next relevant character; False if more input is needed."""
         if self._begun is _Begun.BLANK:
             return self._step_blank()
         if self._begun is _Begun.DOUBTFUL:
@@ -278,7 +283,7 @@ class CallScanner:
                 self._open.flaw = Flaw.TOO_DEEP
         elif self._depth > 0:
             self._depth -= 1
-            # After the object quotes no longer count: whatever follows, the next closing tag ends the call.
+            # After the object, quotes no longer count: the next closing tag ends the call.
             self._object_over = self._depth == 0
         return True
 
@@ -298,7 +303,7 @@ class CallScanner:
         return not self._escaped
 
     def _step_tag(self, at: int, final: bool) -> bool:
-        """A ``<`` among the arguments, outside a string: the end of the call, the start of another, or just a character."""
+        """Handle ``<`` outside strings: the end of the call, the start of another, or just a character."""
         self._keep(at)
         if close := _CLOSE.match(self._text, at):
             self._be_sure()
@@ -320,7 +325,7 @@ class CallScanner:
         return True
 
     def _keep(self, end: int) -> None:
-        """Add the text up to ``end`` to the arguments, as far as the cap allows."""
+        """Add the text up to ``end`` to the arguments, within the limit."""
         fragment = self._text[self._at : end]
         self._at = end
         if not fragment or self._dropped or self._open is None:
@@ -340,7 +345,10 @@ class CallScanner:
         self._open = None
 
     def _end_open_call(self, cut: bool) -> None:
-        """The text ended inside a call. If a missing quote hid the closing tag, the first one counts and what follows is text again."""
+        """Handle text ending inside a call.
+
+        If a missing quote hid the closing tag, the first one counts, and the rest is text.
+        """
         if self._begun is not _Begun.SURE:
             self._give_back()
             return

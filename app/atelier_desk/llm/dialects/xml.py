@@ -1,6 +1,7 @@
-"""The xml dialect: tools are described in the system prompt, calls are tags in the text, results go back as tags in a user message.
+"""The xml dialect, for models without function calling.
 
-For models without function calling of their own. What comes out are the same ``ToolCall`` values as under the native dialect.
+Tools are described in the system prompt, calls are tags in the text, results are tags in a user message. The resulting
+``ToolCall`` values are the same as in the native dialect.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from atelier_desk.llm.dialects.repair import CUT, ParsedArguments, parse_argumen
 from atelier_desk.llm.dialects.scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
 
 NAMELESS = "call_without_name"
-"""The name of a call whose tag and object gave none; no tool is called so, and the call carries an error."""
+"""Name for a call without one; no tool has this name, and the call carries an error."""
 
 _REFUSED = {
     Flaw.TOO_LONG: f"The arguments are longer than {CALL_CHARACTERS} characters, the most one call may have. Split the work over calls.",
@@ -41,10 +42,10 @@ _REFUSED = {
 
 
 class XmlModel:
-    """Rewrites the request, and reads calls out of the reply's text while it streams.
+    """Rewrites requests, and extracts calls from the reply's text while it streams.
 
     Args:
-        grammar: hold the reply to text or valid calls by a GBNF grammar; for llama.cpp servers alone.
+        grammar: restrict replies to text or valid calls by a GBNF grammar; for llama.cpp servers only.
     """
 
     def __init__(self, model: ChatModel, *, grammar: bool = False) -> None:
@@ -74,7 +75,7 @@ class XmlModel:
 
 
 class _ReplyReader:
-    """Scans one reply's text as it comes and builds the finished reply."""
+    """Scans one reply's text as it arrives and builds the complete reply."""
 
     def __init__(self, ids: CallIds) -> None:
         self._ids = ids
@@ -91,12 +92,15 @@ class _ReplyReader:
         return self._deltas(pieces)
 
     def finish(self, reply: ChatReply) -> list[ChatDelta]:
-        """The last deltas. A model that did not stream its text gives it all here."""
+        """Return the last deltas. The text of a model that did not stream is scanned here."""
         shown = self.feed(TextDelta(content=reply.content)) if not self._received and reply.content else []
         return shown + self._deltas(self._scanner.finish(cut=reply.finish_reason is FinishReason.LENGTH))
 
     async def reply(self, reply: ChatReply) -> ChatReply:
-        """The reply with the calls taken out of its text. The reply's own text counts, should anything else have been streamed."""
+        """Return the reply with calls removed from its text.
+
+        The reply's own text takes precedence over streamed text.
+        """
         if "".join(self._received) != reply.content:
             reader = _ReplyReader(self._ids)
             reader.finish(reply)
@@ -106,7 +110,7 @@ class _ReplyReader:
     async def _built(self, reply: ChatReply) -> ChatReply:
         cut = reply.finish_reason is FinishReason.LENGTH
         calls = [await _call(scanned, self._ids.at(position), cut=cut) for position, scanned in enumerate(self._scanner.calls)]
-        # A server that recognises calls by itself may have found some too: they come after those in the text.
+        # Calls that the server recognised itself come after those in the text.
         calls += await settle_calls(reply, self._ids, first=len(calls))
         text = "".join(self._text)
         if not calls:
@@ -137,7 +141,7 @@ async def _call(scanned: ScannedCall, identifier: str, *, cut: bool) -> ToolCall
 
 
 async def _arguments(scanned: ScannedCall, *, cut: bool) -> ParsedArguments:
-    """The arguments by the rules for the call's flaw: complete JSON without its closing tag counts, marked as repaired."""
+    """Parse the arguments according to the call's flaw: complete JSON without a closing tag is accepted as repaired."""
     flaw = scanned.flaw
     if flaw in (Flaw.TOO_LONG, Flaw.TOO_DEEP, Flaw.TOO_MANY):
         return ParsedArguments(error=_REFUSED[flaw])
@@ -153,7 +157,7 @@ async def _arguments(scanned: ScannedCall, *, cut: bool) -> ParsedArguments:
 
 
 def _named(call: dict[str, object]) -> tuple[str, dict[str, object], str | None]:
-    """Name and arguments of a call written as ``{"name": …, "arguments": {…}}``, and what is wrong with it."""
+    """Return name and arguments of a call written as ``{"name": …, "arguments": {…}}``, and any error."""
     name = call.get("name")
     arguments = call.get("arguments", call.get("parameters", {}))
     if not isinstance(name, str) or not name.strip() or not isinstance(arguments, dict):

@@ -1,1 +1,1 @@
-"""Embedders: the built-in one, sentence-transformers in a process of its own, and those of remote servers."""
+"""Embedders: the built-in one, sentence-transformers in a separate process, and remote servers."""

@@ -1,4 +1,7 @@
-"""Keeps numpy's matrix library to one thread: on a busy machine two threads made the built-in embedder six times slower."""
+"""Limit numpy's matrix library to one thread.
+
+On a busy machine two threads made the built-in embedder six times slower.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ _SETTERS = (
 
 
 def limit_to_one_thread() -> bool:
-    """Limit BLAS to one thread for the whole process; returns whether it surely took effect.
+    """Limit BLAS to one thread for the whole process; return whether it certainly took effect.
 
-    Before numpy is loaded the libraries' own environment variables do it (a value the user set stays). Afterwards OpenBLAS, which the
-    wheels of numpy bring, is told directly; other libraries cannot be told any more.
+    Before numpy is loaded, environment variables do it (a value set by the user stays). Afterwards OpenBLAS, included
+    in numpy's wheels, is called directly; other libraries cannot be changed any more.
     """
     if "numpy" not in sys.modules:
         for name in _VARIABLES:

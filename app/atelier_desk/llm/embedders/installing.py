@@ -1,4 +1,7 @@
-"""Adding the package of the sentence-transformers embedder to this Python: with pip, in a child process, within the committed versions."""
+"""Install the package of the sentence-transformers embedder.
+
+With pip, in a child process, within the pinned versions.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,14 @@ from atelier_desk.support.i18n import N_
 
 PACKAGE = "sentence-transformers"
 REQUIREMENT = "sentence-transformers>=3.0"
-"""The same as the extra of ``pyproject.toml``."""
+"""Same as the extra in ``pyproject.toml``."""
 DOWNLOAD_MB = 3_100 if sys.platform == "linux" else 300
-"""What is downloaded, from the sizes of the wheels of sentence-transformers 5 and PyTorch 2.15 for Python 3.11: on Linux PyTorch
-comes with the libraries for graphics cards."""
+"""Download size in MB, from the wheels of sentence-transformers 5 and PyTorch 2.15 for Python 3.11.
+
+On Linux PyTorch includes GPU libraries.
+"""
 DISK_MB = 3 * DOWNLOAD_MB
-"""Disk space it takes while it is installed, about: wheels unpack to twice their size, and lie beside that until the end."""
+"""Approximate disk space during installation: wheels unpack to twice their size, and are kept until the end."""
 STOP_TIMEOUT_S = 10.0
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
 _FAILURES = (
@@ -45,12 +50,17 @@ _FAILURES = (
     ),
     ("Could not find a version|No matching distribution", N_("This system or Python has no such package. Choose another embedder.")),
 )
-"""What pip prints, and what to do; the first that fits is said. ``packaging/bootstrap.py`` has the same for the set-up, before anything
-is installed."""
+"""Output of pip, and the message for it.
+
+The first match applies. ``packaging/bootstrap.py`` has the same for the set-up, before anything is installed.
+"""
 
 
 def installed() -> bool:
-    """Whether the whole package is there: its list of files is written last, so that an installation that was ended does not count."""
+    """Whether the package is completely installed.
+
+    Its file list is written last, so interrupted installations do not count.
+    """
     importlib.invalidate_caches()
     with contextlib.suppress(metadata.PackageNotFoundError):
         return metadata.distribution(PACKAGE).files is not None
@@ -58,13 +68,15 @@ def installed() -> bool:
 
 
 def can_install() -> bool:
-    """Whether this Python can add packages: an installed bundle has no pip, and one that may not be written to would be found out
-    after the whole download."""
+    """Whether this Python can install packages.
+
+    Installed bundles have no pip, and a read-only environment would only fail after the download.
+    """
     return not getattr(sys, "frozen", False) and util.find_spec("pip") is not None and os.access(sysconfig.get_path("purelib"), os.W_OK)
 
 
 def missing() -> ProviderError:
-    """The refusal of what needs the package, with what to do instead (code ``embedder_missing``)."""
+    """Return the error for a missing package, with what to do (code ``embedder_missing``)."""
     if not can_install():
         return ProviderError(
             N_(
@@ -85,7 +97,7 @@ def missing() -> ProviderError:
 
 
 def command_to_type() -> str:
-    """What installs it from a terminal: the set-up of a checkout, else pip."""
+    """Return the command for a terminal: the set-up of a checkout, otherwise pip."""
     if not _constraints().is_relative_to(_PACKAGE_FOLDER):
         return f"make setup EXTRAS={PACKAGE}"
     words = [sys.executable, "-m", "pip", "install", "-c", str(_constraints()), REQUIREMENT]
@@ -93,17 +105,21 @@ def command_to_type() -> str:
 
 
 def pip_command() -> list[str]:
-    """``pip install`` with the committed versions. Wheels only, so that no compiler is needed; no question, as nobody would see it."""
+    """Return the ``pip install`` command with pinned versions.
+
+    Wheels only, so that no compiler is needed, and no prompts.
+    """
     words = ["--disable-pip-version-check", "--no-input", "--no-user", "--progress-bar", "off", "--only-binary", ":all:"]
     return [sys.executable, "-m", "pip", "install", *words, "-c", str(_constraints()), REQUIREMENT]
 
 
 async def install(told: Callable[[str], None]) -> None:
-    """Install it. ``told`` is called with each line that pip prints of its progress. Cancelling ends pip; the next try starts afresh.
+    """Install the package. ``told`` is called with each line of pip's progress. Cancelling ends pip; the next attempt
+    starts afresh.
 
     Raises:
-        UsageError: ``unsupported`` when this Python cannot add packages, ``disk_full`` when there is no room.
-        ProviderError: ``install_failed``: pip failed; the text says what it printed last and what to do.
+        UsageError: ``unsupported`` if this Python cannot install packages, ``disk_full`` without enough space.
+        ProviderError: ``install_failed``: pip failed; the text has its last output and what to do.
     """
     if not can_install():
         raise missing()
@@ -160,30 +176,33 @@ def _failed(lines: list[str]) -> ProviderError:
 
 
 def _remove_unfinished() -> None:
-    """Forget packages that pip was still copying: with their description and without a list of files they would count as installed."""
+    """Remove packages that pip was still copying.
+
+    With metadata and without a file list they would count as installed.
+    """
     for folder in Path(sysconfig.get_path("purelib")).glob("*.dist-info"):
         if not (folder / "RECORD").exists():
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def _note_extra() -> None:
-    """Have the set-up of a checkout keep it: ``make`` knows the extras from this file of the environment."""
+    """Record the extra, so that a checkout's ``make`` keeps it."""
     ready = Path(sys.prefix) / ".ready"
     try:
         state = json.loads(ready.read_text("utf-8"))
         state["extras"] = sorted({*state["extras"], PACKAGE})
         ready.write_text(json.dumps(state), "utf-8")
     except (OSError, ValueError, KeyError, TypeError):
-        return  # no environment of `make`
+        return  # not an environment of `make`
 
 
 def _constraints() -> Path:
-    """The file of versions: of the checkout, or its copy inside an installed package."""
+    """Return the file of pinned versions: of the checkout, or its copy inside an installed package."""
     packaged = _PACKAGE_FOLDER / "_resources" / "constraints.txt"
     return packaged if packaged.is_file() else _PACKAGE_FOLDER.parents[1] / "constraints.txt"
 
 
 def _environment() -> dict[str, str]:
-    """The variables for pip: packages from elsewhere must not count as installed, and its progress is read from what it prints."""
+    """Return pip's environment: ignores packages from elsewhere, and makes the progress parsable."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     return {**kept, "PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}

@@ -1,4 +1,4 @@
-"""Embedders on a server: Ollama's ``/api/embed``, and ``/embeddings`` of Mistral and OpenAI-compatible servers."""
+"""Remote embedders: Ollama's ``/api/embed``, and ``/embeddings`` of Mistral and OpenAI-compatible servers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     import numpy as np
 
 BATCH = 96
-"""Texts in one request."""
+"""Texts per request."""
 LONGEST = 20_000
-"""Characters of a text that are embedded: hosted models see 8,192 tokens, and fewer than 2.5 characters a token is rare."""
+"""Maximum characters of a text: hosted models have 8,192 tokens, and fewer than 2.5 characters per token are rare."""
 SHORTEST = 200
-"""Characters a text is never cut below, however short the model's window says it is."""
+"""Texts are never cut below this many characters, however short the reported context is."""
 _EMPTY = "(empty)"
-"""Stands for a blank text, which servers refuse."""
+"""Replaces blank texts, which servers refuse."""
 
-# What the models' cards ask to put before a question and before a text that is to be found.
+# Prefixes of queries and texts recommended by the models' cards.
 _PREFIXES = {
     "nomic-embed-text": ("search_query: ", "search_document: "),
     "mxbai-embed-large": ("Represent this sentence for searching relevant passages: ", ""),
     "e5": ("query: ", "passage: "),
 }
-# Parameter that asks for fewer dimensions, for the models that can give them, and how many they give by themselves.
+# Parameter that requests fewer dimensions, for supporting models, and their default dimension.
 _SHORTENED = {
     "text-embedding-3-small": ("dimensions", 1536),
     "text-embedding-3-large": ("dimensions", 3072),
@@ -44,7 +44,7 @@ _SHORTENED = {
 
 
 class RemoteEmbedder:
-    """Vectors of one model of one server; made by ``open``, which learns the dimension.
+    """Vectors of one model of a server; made by ``open``, which determines the dimension.
 
     Attributes:
         id: ``kind:model:dimension``.
@@ -61,11 +61,11 @@ class RemoteEmbedder:
     async def open(
         cls, config: ProviderConfig, model: str, vault: KeyVault, clock: Clock, *, dimension: int | None = None
     ) -> RemoteEmbedder:
-        """An embedder of this dimension, or of the dimension the model has, which one request finds out.
+        """Return an embedder with this dimension, or the model's own, determined by one request.
 
         Raises:
-            UsageError: the provider's base URL cannot be one, or its kind has no embedders.
-            ProviderError: the server cannot be reached, or does not give vectors.
+            UsageError: the provider's base URL is invalid, or its kind has no embedders.
+            ProviderError: the server cannot be reached, or returns no vectors.
         """
         provider = create_http_provider(config, vault, clock)
         if dimension is None:
@@ -77,7 +77,10 @@ class RemoteEmbedder:
         return cls(provider, model, dimension)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        """See ``atelier_desk.llm.base.Embedder.embed``. Batches of 96; texts over 20,000 characters or the model's window are cut."""
+        """See ``atelier_desk.llm.base.Embedder.embed``.
+
+        Batches of 96; texts over 20,000 characters or the model's context are cut.
+        """
         import numpy as np
 
         before = _prefix(self._model, query)
@@ -93,9 +96,9 @@ class RemoteEmbedder:
         await self._provider.aclose()
 
     async def _vectors(self, texts: list[str]) -> list[Any]:
-        """Vectors of a batch; one the model cannot take is halved, and a text by itself is cut until it fits.
+        """Return the vectors of a batch; batches the model refuses are halved, and single texts cut until they fit.
 
-        Models with windows as short as 512 tokens are common, and servers refuse what is longer, or what is longer together.
+        Models with a context of only 512 tokens are common, and servers refuse longer texts or batches.
         """
         try:
             return await _request(self._provider, self._model, texts, self.dimension)
@@ -108,7 +111,7 @@ class RemoteEmbedder:
         return [*await self._vectors(texts[:middle]), *await self._vectors(texts[middle:])]
 
     def _unit(self, vectors: list[Any]) -> np.ndarray:
-        """The batch as a matrix of unit vectors."""
+        """Return the batch as a matrix of unit vectors."""
         import numpy as np
 
         where = ErrorLocation(self._provider.name, self._model)
@@ -126,7 +129,7 @@ class RemoteEmbedder:
 
 
 async def _request(provider: HttpProvider, model: str, texts: list[str], dimension: int | None) -> list[Any]:
-    """Vectors of one batch in the order of the texts: lists of numbers or arrays."""
+    """Return the vectors of one batch in order: lists of numbers or arrays."""
     payload: dict[str, Any] = {"model": model, "input": texts}
     parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
     if parameter and dimension is not None and dimension != native:
@@ -139,7 +142,7 @@ async def _request(provider: HttpProvider, model: str, texts: list[str], dimensi
 
 
 def _decoded(embedding: Any) -> Any:
-    """A vector given as numbers, or as base64 of little-endian 32-bit floats; None when it is neither."""
+    """Decode a vector given as numbers, or as base64 of little-endian 32-bit floats; None if neither."""
     import numpy as np
 
     if isinstance(embedding, list):

@@ -1,9 +1,9 @@
 """The child process that runs sentence-transformers.
 
-A process of its own because importing torch in a thread stalls a window for a quarter of a second and takes over a gigabyte.
+Separate because importing torch in a thread stalls a window for 0.25 s and takes over a gigabyte.
 
-``{"model": name}`` comes first and is answered with the dimension d; it is refused with ``missing`` without the library. Then
-``{"texts": […], "query": bool}`` is answered with r·d little-endian float32.
+``{"model": name}`` comes first and is answered with the dimension d, or refused with ``missing`` without the library.
+Then ``{"texts": […], "query": bool}`` is answered with r·d little-endian float32.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _Embedding:
                 raise Refused("missing") from error
             self._model = SentenceTransformer(request["model"], device="cpu")
             return Reply(int(self._model.get_sentence_embedding_dimension()))
-        # Unit vectors; models with a prompt for queries get it.
+        # Unit vectors; models with a query prompt use it.
         prompts = request["query"] and "query" in (getattr(self._model, "prompts", None) or {})
         more = {"prompt_name": "query"} if prompts else {}
         vectors = self._model.encode(request["texts"], normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False, **more)

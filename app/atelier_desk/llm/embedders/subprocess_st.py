@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 LOAD_TIMEOUT_S = 600.0
-"""The first use may download the model."""
+"""Seconds; the first use may download the model."""
 _BATCH = 64
 _MODULE = "atelier_desk.llm.embedders.st_process"
 
 
 class SentenceTransformersEmbedder:
-    """Vectors from a sentence-transformers model, a name of the hub or a folder. ``HF_HUB_OFFLINE`` is honoured by the library.
+    """Vectors from a sentence-transformers model: a name on the hub or a folder. The library respects ``HF_HUB_OFFLINE``.
 
     Attributes:
-        dimension: 0 until the model is loaded by the first ``embed``.
+        dimension: 0 until the first ``embed`` loads the model.
     """
 
     def __init__(self, model: str = "", *, load_timeout_s: float = LOAD_TIMEOUT_S) -> None:
@@ -39,11 +39,12 @@ class SentenceTransformersEmbedder:
         self._worker: Worker | None = None
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        """Unit vectors of shape (len(texts), dimension), float32.
+        """Return unit vectors of shape (len(texts), dimension), float32.
 
         Raises:
-            ProviderError: ``embedder_missing`` when the extra is not installed, ``embedder_model`` when the model cannot be loaded,
-                ``embedder_failed`` when it cannot embed these texts, ``embedder_gone`` when the process died; the next call starts it anew.
+            ProviderError: ``embedder_missing``: the extra is not installed; ``embedder_model``: the model cannot be
+                loaded; ``embedder_failed``: it cannot embed these texts; ``embedder_gone``: the process died, and the
+                next call restarts it.
         """
         worker = await self._ready()
         import numpy as np

@@ -1,4 +1,4 @@
-"""Reads the answers of the Gemini API: events, or one answer from servers that do not stream."""
+"""Parse answers of the Gemini API: events, or one answer from servers that do not stream."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FILTERED = frozenset(
     | {"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
 )
 _BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"})
-"""The model wrote what the server could not read: another attempt nearly always goes well."""
+"""Finish reasons for unparsable model output: a retry nearly always succeeds."""
 _LENGTH = frozenset({"MAX_TOKENS", "CONTINUATION"})
 _UNSIGNED = "Function call is missing a thought_signature"
-"""What is said of the end ``MISSING_THOUGHT_SIGNATURE``, in the words that the API refuses such requests with."""
+"""Message for the finish reason ``MISSING_THOUGHT_SIGNATURE``, as in the API's own error."""
 
 
 class ContentParser(EventStreamParser):
-    """Parses a reply. Parts that are neither texts, thoughts nor calls are passed over, and so are all candidates but the first."""
+    """Parses a reply. Parts other than text, reasoning and calls are ignored, as are all candidates but the first."""
 
     def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
@@ -36,7 +36,7 @@ class ContentParser(EventStreamParser):
         return self.whole(self.decode(event.data))
 
     def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
-        """An answer, or a piece of one: they have the same form."""
+        """Parse an answer or a part of one: they have the same format."""
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure
         self.assembler.model = string_of(answer, "modelVersion") or self.assembler.model
@@ -52,7 +52,7 @@ class ContentParser(EventStreamParser):
         return deltas
 
     def extra(self) -> dict[str, Any]:
-        """The order of the parts, where texts or thoughts among them are signed."""
+        """Return the order of the parts, if text or reasoning among them is signed."""
         return {PARTS: self._layout} if any(SIGNATURE in block for block in self._layout) else {}
 
     def _part(self, part: dict[str, Any]) -> list[ChatDelta]:
@@ -74,7 +74,7 @@ class ContentParser(EventStreamParser):
         return self.assembler.call(self._calls, string_of(call, "id"), self._names.get(name, name), call.get("args"), signed)
 
     def _text(self, text: str, signed: Block) -> list[ChatDelta]:
-        """More of the text before it, unless one of the two is signed: such parts are never joined."""
+        """Append to the previous text, unless one of the two is signed: such parts are never merged."""
         last = self._layout[-1] if self._layout else {}
         if last.get("type") == TEXT and SIGNATURE not in last and not signed:
             last["length"] += len(text)
@@ -95,8 +95,10 @@ class ContentParser(EventStreamParser):
         self.assembler.finish_reason = FinishReason.CONTENT_FILTER if reason in _FILTERED else length
 
     def _count(self, usage: dict[str, Any]) -> None:
-        """Counts are of the whole reply so far: the newest hold. What was read from the cache is part of the prompt, thoughts are not part
-        of what the candidates said."""
+        """Store usage: counts are cumulative, so the newest apply.
+
+        Cache reads are part of the prompt; reasoning is not part of the candidates.
+        """
         if is_count(usage.get("promptTokenCount")):
             thoughts = count(usage.get("thoughtsTokenCount"))
             self.assembler.usage = Usage(

@@ -1,4 +1,4 @@
-"""Google's Gemini API, and servers that speak it."""
+"""Google's Gemini API, and compatible servers."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 HOTTEST = 2.0
-"""The highest temperature the API takes."""
+"""Maximum temperature of the API."""
 MOST_STOPS = 5
 MOST_PAGES, PAGE = 20, 1000
-"""Pages of models that are read, and models on each."""
+"""Maximum pages of models, and models per page."""
 _VERSION_PATH = re.compile(r"/v\d+(alpha|beta)?\d*$")
 _TAIL = re.compile(r"(/openai)?(/chat/completions)?(/models(/[^/]*)?)?$")
-"""What people leave at the end of an address, of Google's compatible one too."""
+"""Endings that people leave on an address, including Google's OpenAI-compatible one."""
 _TOO_LONG = re.compile(r"maxOutputTokens value of (\d+) but the supported range is from 1 \(inclusive\) to (\d+) \(exclusive\)")
 _LEVEL = re.compile(r"thinking level (minimal|low|medium|high) is not supported", re.IGNORECASE)
 _NO_TEXT = re.compile(r"-(tts|image|live|native-audio)(-|$)")
-"""Models that answer in sounds or pictures alone."""
-# What the API says of fields, in its words, and the field that is then left out; the first that was sent counts.
+"""Models that answer only in audio or images."""
+# Patterns of the API's messages, and the field to omit then; the first one that was sent applies.
 _BESIDE_TOOLS = re.compile(r"function calling with a response mime type", re.IGNORECASE)
 FORM_BESIDE_TOOLS = "responseJsonSchema with tools"
-"""Among what a model refused: a form of the answer together with tools. Alone it takes one."""
+"""Marks a model that refuses a response schema together with tools. It accepts one without."""
 _SAID = (
     (r"developer instruction|system[_ ]?instruction", "systemInstruction"),
     (r"json mode|response[_ ]?mime|response[_ ]?(json[_ ]?)?schema", "responseJsonSchema"),
@@ -55,8 +55,8 @@ _SAID = (
 class GoogleProvider(HttpProvider):
     """Chat with Gemini.
 
-    What a model refuses of its thinking, of its longest reply or of other fields is left out from then on; a model that takes no system
-    prompt gets it at the beginning of the first message.
+    Refused reasoning options, reply lengths and other fields are omitted from then on; for a model without system
+    prompts, it is prepended to the first message.
     """
 
     kind = "google"
@@ -70,7 +70,7 @@ class GoogleProvider(HttpProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """Adds ``/v1beta`` unless there is a version, and drops what belongs to a page."""
+        """Add ``/v1beta`` if no version is present, and remove page endings."""
         url = _TAIL.sub("", checked_base_url(configured or DEFAULT_URL))
         return url if _VERSION_PATH.search(urlsplit(url).path) else f"{url}/v1beta"
 
@@ -106,7 +106,7 @@ class GoogleProvider(HttpProvider):
         }
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
-        """Also levels and budgets of thinking, and the longest reply with the number of tokens it may have."""
+        """Also return levels and budgets of reasoning, and the maximum reply length with its number."""
         if error.status not in REFUSAL_STATUSES or error.code != "bad_request" or wants_data(error):
             return set()
         detail = str(error.params.get("detail", ""))
@@ -136,7 +136,7 @@ class GoogleProvider(HttpProvider):
         return [item.get("values") for item in self.items(answer, "embeddings")]
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
-        """All pages of ``GET /models``: those that write text, and embedders."""
+        """Read all pages of ``GET /models``: text models and embedders."""
         found: dict[str, ModelInfo] = {}
         token = ""
         for _page_number in range(MOST_PAGES):
@@ -176,7 +176,7 @@ class GoogleProvider(HttpProvider):
 
 
 def _resource(model: str) -> str:
-    """A model's name as the API has it; those that people tuned are in a place of their own."""
+    """Return a model's resource name; tuned models have another prefix."""
     return model if "/" in model else f"models/{model}"
 
 

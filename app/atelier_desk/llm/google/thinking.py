@@ -1,7 +1,7 @@
-"""What a model takes in a request: how its thinking is measured, temperature, signatures. And what a request then says of its thinking.
+"""Request options of Gemini models: reasoning, temperature, signatures.
 
-Sources: ai.google.dev/gemini-api/docs, "Thinking", "Thought signatures" and "Gemini 3"; models.dev at f3fc692; what the API said to people
-who asked for more (dhyansraj/mcp-mesh #1346, Roo-Code #10700).
+Sources: ai.google.dev/gemini-api/docs, "Thinking", "Thought signatures" and "Gemini 3"; models.dev at f3fc692; API
+errors reported by users (dhyansraj/mcp-mesh #1346, Roo-Code #10700).
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from atelier_desk.llm.profiles import bare_name
 
 LEVELS = ("minimal", "low", "medium", "high")
 SHARES = {"low": 0.25, "medium": 0.5, "high": 0.75}
-"""How much of a reply's tokens may go into thinking, where it is held by a budget: thoughts count against ``maxOutputTokens``."""
+"""Fraction of a reply's tokens for reasoning with a budget, by effort: reasoning counts against ``maxOutputTokens``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What a model takes.
+    """Options that a model accepts.
 
     Attributes:
-        levels: values of ``thinkingLevel``, the least first; empty for a model that knows none.
-        budget: the least and the largest ``thinkingBudget``, in tokens.
-        off: a budget of zero, which switches thinking off.
-        temperature: any; for the others Google asks to leave it alone, because lower ones make them repeat themselves.
-        signs: calls of a turn that goes on must have their signatures.
+        levels: values of ``thinkingLevel``, lowest first; empty if unsupported.
+        budget: minimum and maximum ``thinkingBudget``, in tokens.
+        off: a budget of zero, which disables reasoning.
+        temperature: any; for others Google recommends the default, because lower values cause repetition.
+        signs: calls of a continued turn must have their signatures.
     """
 
     levels: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Takes:
 
 
 _NEWER = Takes(levels=LEVELS, temperature=False, signs=True)
-# The first that matches the beginning of the bare name counts.
+# The first pattern that matches the start of the bare name applies.
 _FAMILIES = (
     (r"gemini-(1|2\.0)|gemma-?[1-3]|learnlm", Takes()),
     (r"gemini-2\.5-.*(image|tts|audio)", Takes()),
@@ -50,21 +50,21 @@ _FAMILIES = (
     (r"gemini-3-pro", Takes(levels=("low", "high"), temperature=False, signs=True)),
     (r"gemini-.*pro", Takes(levels=LEVELS[1:], temperature=False, signs=True)),
     (r"gemini", _NEWER),
-    (r"", Takes(levels=LEVELS)),  # others who speak this API
+    (r"", Takes(levels=LEVELS)),  # other users of this API
 )
 
 
 def takes(model: str) -> Takes:
-    """What a model takes, by its name."""
+    """Return the options of a model, by name."""
     name = bare_name(model)
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
 def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_tokens: int) -> dict[str, Any] | None:
-    """The field ``thinkingConfig`` of a request, None to leave it out.
+    """Return the field ``thinkingConfig`` of a request, None to omit it.
 
     Args:
-        refused: what the model has refused: fields, ``level high`` and the like, and ``budget 0``.
+        refused: what the model has refused: fields, ``level high`` and similar, and ``budget 0``.
     """
     if "thinkingConfig" in refused:
         return None
@@ -85,7 +85,7 @@ def thinking(request: ChatRequest, known: Takes, refused: Collection[str], max_t
 
 
 def _nearest(wanted: str, levels: list[str]) -> str:
-    """This level or the next higher one that there is, else the highest."""
+    """Return this level or the next higher available one, otherwise the highest."""
     return next((level for level in levels if LEVELS.index(level) >= LEVELS.index(wanted)), levels[-1])
 
 

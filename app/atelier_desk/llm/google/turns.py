@@ -1,7 +1,7 @@
-"""A conversation as the Gemini API has it: contents of two roles made of parts.
+"""Conversations in the Gemini API: contents of two roles made of parts.
 
-The server refuses: results that are not as many as the calls right before them, contents without parts, and, from newer models, calls of
-a turn that goes on without the signature that came with them, or with another one.
+The server refuses: a number of results that differs from the preceding calls, contents without parts, and, for newer
+models, calls of a continued turn with a missing or wrong signature.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from atelier_desk.llm.replies.messages import arguments_object, arrange, functio
 from atelier_desk.llm.replies.provider_data import returned
 
 PARTS, SIGNATURE = "parts", "thoughtSignature"
-"""Fields of ``provider_data``: of a reply its layout, where texts or thoughts in it are signed, and of a call its signature."""
+"""Fields of ``provider_data``.
+
+Of a reply its layout, if text or reasoning in it is signed, and of a call its signature.
+"""
 THOUGHT = "thought"
-"""The type of a block that is a signed thought."""
+"""Type of a block of signed reasoning."""
 UNSIGNED = "skip_thought_signature_validator"
-"""What Google gives for calls that another model made ("Thought signatures", its questions): such a call then stays one."""
+"""Google's placeholder for calls by another model ("Thought signatures", FAQ): such a call then stays a call."""
 SEEN = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
-"""Pictures that the API takes."""
+"""Image types that the API accepts."""
 _ID = re.compile(r"\S{1,128}")
 
 
 def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, list[dict[str, Any]]]:
-    """The system prompt and the contents; the first and the last are the user's.
+    """Return the system prompt and the contents; the first and last are the user's.
 
     Args:
-        signed: the model wants a signature with the calls of the turn that goes on.
+        signed: the model requires signatures on calls of the continued turn.
     """
     arranged = arrange(messages)
     system = arranged.pop(0).content if arranged[0].role is Role.SYSTEM else ""
@@ -63,7 +66,7 @@ def tools(request: ChatRequest) -> list[dict[str, Any]]:
 
 
 def wire_name(name: str) -> str:
-    """A tool's name as the API accepts it: as other servers do, but never with a digit or a dash first."""
+    """Return a tool name valid for the API: as for other servers, but never beginning with a digit or dash."""
     found = function_name(name)
     return found if found[0].isalpha() or found[0] == "_" else f"_{found}"[:64]
 
@@ -84,7 +87,7 @@ def _said(message: ChatMessage, named: list[tuple[str, str]]) -> list[Block]:
 
 
 def _signed_text(text: str, block: Block) -> list[Block]:
-    """A text with its signature, which may stand alone: it comes in an empty part at the end of a streamed reply."""
+    """Return text with its signature, which may be alone: it comes in an empty part at the end of a streamed reply."""
     if block.get(SIGNATURE):
         return [{"text": text, SIGNATURE: block[SIGNATURE]}]
     return _text(text)
@@ -95,7 +98,7 @@ def _thought(block: Block) -> Block:
 
 
 def _sign(contents: list[dict[str, Any]]) -> None:
-    """Give the calls of the turn that goes on what stands for a signature, where they have none: of each content the first alone."""
+    """Add placeholder signatures to unsigned calls of the continued turn: only to the first of each content."""
     for content in reversed(contents):
         if content["role"] == "user":
             if not _is_results(content):
@@ -121,7 +124,7 @@ def _text(text: str) -> list[Block]:
 
 
 def _image(image: ImagePart) -> Block:
-    """A picture, and of one in a form that the API refuses, and with it the conversation for good, that there was one."""
+    """Return an image; types the API refuses become a note, because they would permanently break the conversation."""
     if image.media_type not in SEEN:
         return {"text": f"[A picture of type {image.media_type}, which cannot be shown to you.]"}
     return {"inlineData": {"mimeType": image.media_type, "data": image.data}}

@@ -1,4 +1,7 @@
-"""The guided dialect: for models too small to call tools. Select an action, fill it from the user's own words, answer by template."""
+"""The guided dialect, for models too small to call tools.
+
+Select an action, fill it from the user's words, answer by template.
+"""
 
 from atelier_desk.llm.guided.model import GuidedModel
 

@@ -1,4 +1,7 @@
-"""The actions the guided dialect knows. Which tool does one, and by which operation, the tool says itself (``ToolSpec.abilities``)."""
+"""The actions of the guided dialect.
+
+Tools themselves declare which of their operations performs one (``ToolSpec.abilities``).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from atelier_desk.domain.model_messages import ToolCall, ToolSpec
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action; ``argument`` is the call's field that the user's words fill, if any."""
+    """One action; ``argument`` is the call's field filled from the user's words, if any."""
 
     name: str
     argument: str = ""
@@ -20,7 +23,7 @@ CALCULATE = Action("calculate", "expression")
 ADD = Action("add", "name")
 LIST = Action("list")
 DONE = Action("done", "task_id")
-"""Only for messages worded as such: the task is found in a list asked for first."""
+"""Only for explicit messages: the task is found in a list requested first."""
 REMEMBER = Action("remember", "content")
 RECALL = Action("recall", "query")
 ASK = Action("ask", "question")
@@ -31,18 +34,18 @@ ACTIONS = (CALCULATE, ADD, LIST, DONE, REMEMBER, RECALL, ASK, CHAT)
 
 
 def offered(tools: Iterable[ToolSpec]) -> dict[str, Action]:
-    """The actions that one of these tools does, by name; chat is always one."""
+    """Return the actions that these tools perform, by name; always includes chat."""
     able = {name for tool in tools for name in tool.abilities}
     return {action.name: action for action in ACTIONS if action is CHAT or action.name in able}
 
 
 def doing(action: Action, tools: Iterable[ToolSpec]) -> tuple[str, str]:
-    """The first of these tools that does an offered action, and the operation that does it."""
+    """Return the first tool that performs an action, and its operation."""
     return next((tool.name, tool.abilities[action.name]) for tool in tools if action.name in tool.abilities)
 
 
 def action_of(call: ToolCall, tools: Iterable[ToolSpec]) -> Action | None:
-    """The action a call came from, None when no action makes such a call."""
+    """Return the action of a call, None if no action makes such calls."""
     made = {(tool.name, operation): name for tool in tools for name, operation in tool.abilities.items()}
     name = made.get((call.name, str(call.arguments.get("operation", ""))))
     return next((action for action in ACTIONS if action.name == name), None)

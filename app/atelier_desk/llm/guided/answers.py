@@ -1,4 +1,4 @@
-"""Says what a tool's result means, by template in the user's language. A model this small gets it wrong even when the result is right."""
+"""Answers from tool results by template in the user's language. A model this small misstates even correct results."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from atelier_desk.llm.guided.actions import ADD, ASK, CALCULATE, DONE, LIST, REC
 from atelier_desk.llm.guided.language import Language
 
 _SHOWN = 10
-"""Tasks or memories an answer lists; the panes show the rest."""
+"""Maximum tasks or memories listed in an answer; the panes show the rest."""
 _RECALLED = 3
 _ENOUGH = 0.5
 
 
 def answer(call: ToolCall, result: ChatMessage, language: Language, action: Action | None) -> str:
-    """One or a few sentences for the result of a call that ``action`` made; the bare result for any other call, ``action`` None."""
+    """Return sentences for the result of a call made by ``action``; for other calls (None), the plain result."""
     data = parse(result.content)
     if action is ASK:
         return _asked(call, data, language)
@@ -43,7 +43,7 @@ def answer(call: ToolCall, result: ChatMessage, language: Language, action: Acti
 
 
 def parse(content: str) -> dict[str, Any]:
-    """A result's JSON object; a result that is none is an object with its text as ``message``."""
+    """Return a result's JSON object; other text becomes an object with ``message``."""
     try:
         data = json.loads(content)
     except ValueError:
@@ -52,7 +52,7 @@ def parse(content: str) -> dict[str, Any]:
 
 
 def chosen(call: ToolCall, data: dict[str, Any]) -> list[str]:
-    """The labels of the options a person chose; an id without a label stands for itself."""
+    """Return the labels of the chosen options; an id without a label stands for itself."""
     labels = {}
     for option in call.arguments.get("options") or []:
         if isinstance(option, dict):
@@ -62,7 +62,7 @@ def chosen(call: ToolCall, data: dict[str, Any]) -> list[str]:
 
 
 def number(value: Any, language: Language) -> str:
-    """A number as the language writes it: a decimal comma in French, no ``.0`` and none of the noise of binary fractions."""
+    """Format a number for the language: decimal comma in French, without ``.0`` and binary rounding noise."""
     if isinstance(value, float):
         value = float(f"{value:.12g}")
         text = str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
@@ -72,16 +72,17 @@ def number(value: Any, language: Language) -> str:
 
 
 def spoken(expression: str, language: Language) -> str:
-    """An expression with the signs people write."""
+    """Return an expression with typographic signs."""
     text = expression.replace("**", "^").replace("*", " × ").replace("/", " ÷ ")
     text = " ".join(text.split())
     return text.replace(".", ",") if language.code == "fr" else text
 
 
 def open_task(data: dict[str, Any], wanted: str) -> str | None:
-    """The id of the open task whose name shares most words with what was said, None when none shares half of the shorter's words.
+    """Return the id of the open task that shares most words with ``wanted``, None if none shares half of the shorter's
+    words.
 
-    Words are alike when their first letters are (``buy``, ``buying``): three to five of them.
+    Words match by their first three to five letters (``buy``, ``buying``).
     """
     said = _words(wanted)
     best, found = 0.0, None

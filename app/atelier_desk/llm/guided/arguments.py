@@ -1,4 +1,7 @@
-"""Takes an action's argument from the user's own words: by frame where one fits, else as spans a grammar lets the model choose from."""
+"""Extract an action's argument from the user's words.
+
+By frame, otherwise as spans from which a grammar lets the model choose.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ _EDGES = " \t,;:.!?-–—"
 _MAX_SPAN_WORDS = 14
 _MAX_SPANS = 120
 _SHORT_OPTION, _LONGEST_OPTION = 2, 4
-"""Words an option has when nothing but commas sets it apart, and at all."""
+"""Words of an option separated only by commas, and maximum words of an option."""
 
 
 def framed(text: str, action: str, language: Language) -> str | None:
-    """The argument when the message is worded as a plain request for this action (``add a task: …``), else None.
+    """Return the argument if the message is a plain request for this action (``add a task: …``), else None.
 
-    A frame without a place for the argument gives the whole message, which is right for searches and meaningless for lists.
+    A frame without an argument place returns the whole message, which is right for searches and irrelevant for lists.
     """
     for frame in language.frames.get(action, []):
         match = frame.match(text)
@@ -31,19 +34,19 @@ def framed(text: str, action: str, language: Language) -> str | None:
 
 
 def explicit(text: str, action: str, language: Language) -> bool:
-    """Whether the message itself orders this action, so that nobody need be asked before something is written."""
+    """Whether the message explicitly orders this action, so that writing needs no confirmation."""
     pattern = language.explicit.get(action)
     return framed(text, action, language) is not None or (pattern is not None and pattern.search(text) is not None)
 
 
 def quoted(text: str) -> str | None:
-    """The one quoted part of a message, None when there is none or more than one."""
+    """Return the single quoted part of a message, None if there is none or more than one."""
     parts = [next(group for group in match.groups() if group) for match in _QUOTED.finditer(text)]
     return parts[0].strip() if len(parts) == 1 else None
 
 
 def clean(text: str, language: Language) -> str:
-    """Without polite words and quotation marks at the ends, ``I have to`` at the beginning and punctuation around it."""
+    """Strip polite words, quotation marks, a leading ``I have to`` and surrounding punctuation."""
     text = quoted(text) or text
     before = ""
     while before != text:
@@ -56,9 +59,9 @@ def clean(text: str, language: Language) -> str:
 
 
 def spans(text: str, language: Language) -> list[str]:
-    """All runs of words inside the message's clauses, as a model may choose from, at most 120.
+    """Return runs of words inside the message's clauses for a model to choose from, at most 120.
 
-    Whole clauses come first, then their parts, the longest first; single words only where a clause is one.
+    Whole clauses first, then their parts, longest first; single words only if a clause is one.
     """
     clauses = [clause.split() for clause in language.clauses.split(text) if clause and clause.strip()]
     parts = [
@@ -73,7 +76,7 @@ def spans(text: str, language: Language) -> list[str]:
 
 
 def take_priority(text: str, language: Language) -> tuple[int | None, str]:
-    """The priority a message names, 1 (most urgent) to 5, and the text without those words."""
+    """Return the priority named in a message, 1 (most urgent) to 5, and the text without it."""
     for pattern, level in language.priority:
         match = pattern.search(text)
         if match is not None:
@@ -83,14 +86,14 @@ def take_priority(text: str, language: Language) -> tuple[int | None, str]:
 
 
 def memory_type(text: str, language: Language) -> str:
-    """``user_pref`` for likes and habits, ``decision`` for what was decided, else ``knowledge``."""
+    """Return ``user_pref`` for likes and habits, ``decision`` for decisions, else ``knowledge``."""
     if language.preference.search(text):
         return "user_pref"
     return "decision" if language.decision.search(text) else "knowledge"
 
 
 def question_for_user(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
-    """A request to be asked something as the question itself, and the options it names (``tea or coffee``), if any."""
+    """Convert a request to be asked something to the question and the options it names (``tea or coffee``), if any."""
     head, options = _options(text, language)
     for pattern, replacement in language.speaker:
         head = pattern.sub(replacement, head)
@@ -103,9 +106,10 @@ def question_for_user(text: str, language: Language) -> tuple[str, tuple[str, ..
 
 
 def _options(text: str, language: Language) -> tuple[str, tuple[str, ...]]:
-    """Split ``which colour I prefer, red or blue`` into the question and its options; without a list of words, all is question.
+    """Split ``which colour I prefer, red or blue`` into question and options; without a list of words, everything is the
+    question.
 
-    The list ends the message. It begins after a colon, or else reaches back over parts of one or two words.
+    The list ends the message. It begins after a colon, or extends back over parts of one or two words.
     """
     word = language.data["or"]
     head, colon, tail = text.rstrip(_EDGES).rpartition(":")

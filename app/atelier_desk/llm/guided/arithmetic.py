@@ -1,7 +1,7 @@
-"""Finds the arithmetic in a message by pattern, so that no model has to copy digits.
+"""Find arithmetic in a message by pattern, so that no model has to copy digits.
 
-Digits and operator signs, operators and numbers as words, percentages, roots and the commonest word problems, in both languages. Every
-candidate is an expression of CalculatorTool.
+Handles digits and operators, numbers and operators as words, percentages, roots and the commonest word problems, in
+both languages. Every candidate is an expression of CalculatorTool.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Arithmetic:
     """Expressions found, best first.
 
     Attributes:
-        certain: operators were written or said, not guessed from a word problem.
+        certain: operators were explicit, not guessed from a word problem.
         bare: the message is nothing but the expression.
     """
 
@@ -35,7 +35,7 @@ class Arithmetic:
 
 
 def find(text: str, language: Language) -> Arithmetic:
-    """The expressions in a message; none when it has no two numbers to work with."""
+    """Return the expressions in a message; none without two numbers."""
     words = _digits(_normalise(text, language), language)
     spoken = _spoken(words, language)
     if spoken:
@@ -49,7 +49,7 @@ def find(text: str, language: Language) -> Arithmetic:
 
 
 def _normalise(text: str, language: Language) -> str:
-    """Signs of typography to those of arithmetic; the decimal comma of French; ``12x7`` and ``12 x 7``."""
+    """Normalise typographic signs, French decimal commas, and ``12x7`` or ``12 x 7``."""
     text = _THOUSANDS.sub("", text.translate(_SIGNS).lower().replace("’", "'"))
     text = re.sub(r"(?<=\d)\s*[x]\s*(?=\d)", " * ", text)
     if language.code != "fr":
@@ -59,7 +59,7 @@ def _normalise(text: str, language: Language) -> str:
 
 
 def _digits(text: str, language: Language) -> str:
-    """Numbers written as words become digits: ``twenty-one`` → 21, ``quatre-vingt-dix`` → 90. A lone article stays a word."""
+    """Replace number words by digits: ``twenty-one`` → 21, ``quatre-vingt-dix`` → 90. A lone article stays a word."""
     values: dict[str, int] = language.data["arithmetic"]["numbers"]
     word = "|".join(sorted(map(re.escape, values), key=len, reverse=True))
     pattern = re.compile(rf"\b(?:{word})(?:(?:[\s-]+(?:and[\s-]+|et[\s-]+)?)(?:{word}))*\b")
@@ -75,7 +75,7 @@ def _digits(text: str, language: Language) -> str:
 
 
 def _value(parts: list[int]) -> int:
-    """Compose spoken parts: a larger part multiplies what stands before it (``two hundred``, ``quatre-vingt``), others add."""
+    """Combine number words: a larger part multiplies the preceding ones (``two hundred``, ``quatre-vingt``), others add."""
     total = current = 0
     for part in parts:
         if part == 1000:
@@ -88,7 +88,7 @@ def _value(parts: list[int]) -> int:
 
 
 def _spoken(text: str, language: Language) -> list[str]:
-    """Operations said as a phrase: ``divide 90 by 5``, ``20 % of 85``, ``the square root of 81``."""
+    """Return operations phrased in words: ``divide 90 by 5``, ``20 % of 85``, ``the square root of 81``."""
     found = []
     for phrase, template in language.data["arithmetic"]["verbs"]:
         pattern = re.compile(
@@ -103,12 +103,12 @@ def _spoken(text: str, language: Language) -> list[str]:
 
 
 def _outside(text: str, match: re.Match[str]) -> bool:
-    """Whether no operator sign follows: ``double of 5 + 3`` is no phrase but an expression with one in it."""
+    """Whether no operator follows: ``double of 5 + 3`` is an expression that contains one, not a phrase."""
     return re.match(r"\s*[-+*/^]\s*[\d(]", text[match.end() :]) is None
 
 
 def _operators(text: str, language: Language) -> str:
-    """Operator words between numbers become signs."""
+    """Replace operator words between numbers by signs."""
     words: dict[str, str] = language.data["arithmetic"]["words"]
     for word in sorted(words, key=len, reverse=True):
         text = re.sub(rf"(?<=[\d)])\s+{re.escape(word)}\s+(?=[\d(-])", f" {words[word]} ", text)
@@ -116,7 +116,7 @@ def _operators(text: str, language: Language) -> str:
 
 
 def _written(text: str) -> list[str]:
-    """Expressions in signs, longest first; a number alone is none, nor is anything that looks like a date or a telephone number."""
+    """Return expressions in signs, longest first; not single numbers, dates or telephone numbers."""
     found = []
     for match in _EXPRESSION.finditer(text):
         expression = " ".join(_balanced(match.group()).replace("^", "**").split())
@@ -127,7 +127,7 @@ def _written(text: str) -> list[str]:
 
 
 def _balanced(expression: str) -> str:
-    """Drop parentheses of the sentence that are not the expression's own."""
+    """Drop parentheses of the sentence that do not belong to the expression."""
     expression = expression.strip()
     missing = expression.count("(") - expression.count(")")
     while missing > 0 and expression.startswith("("):
@@ -138,7 +138,7 @@ def _balanced(expression: str) -> str:
 
 
 def _complete(expression: str) -> bool:
-    """Whether it can be read as an expression at all."""
+    """Whether it can be parsed as an expression."""
     try:
         ast.parse(expression, mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -147,7 +147,10 @@ def _complete(expression: str) -> bool:
 
 
 def _word_problem(text: str, language: Language) -> list[str]:
-    """Two or three bare numbers and a question of quantity: the operation that the cue words name, else the four there are."""
+    """For two or three bare numbers and a question of quantity.
+
+    The operation named by cue words, otherwise all four.
+    """
     data = language.data["arithmetic"]
     numbers = re.findall(rf"(?<![\w.-]){_NUMBER}(?![\w:/.-]*\d)", text)
     if not 2 <= len(numbers) <= 3 or not re.search(data["question"], text):

@@ -1,4 +1,4 @@
-"""The guided dialect's words: one data file a language, with examples, patterns, small talk and result texts."""
+"""Language data of the guided dialect: one file per language, with examples, patterns, small talk and result texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ELISION = re.compile(r"\b(?:[cdjlmnst]|qu)['’]", re.IGNORECASE)
 
 
 class Language:
-    """One language's data, with its patterns compiled. ``<name>`` in a pattern stands for the macro of that name."""
+    """One language's data with compiled patterns. ``<name>`` in a pattern is replaced by the macro of that name."""
 
     def __init__(self, code: str, data: dict[str, Any]) -> None:
         self.code = code
@@ -37,17 +37,17 @@ class Language:
         self.words = frozenset(data["detect"])
 
     def compile(self, pattern: str) -> re.Pattern[str]:
-        """Compile with the macros filled in; macros may use earlier ones."""
+        """Compile a pattern after replacing macros; macros may use earlier ones."""
         for name, body in self._macros.items():
             pattern = pattern.replace(f"<{name}>", body)
         return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
     def text(self, name: str, **params: object) -> str:
-        """A text for the user, filled in."""
+        """Return a filled-in text for the user."""
         return str(self.data["texts"][name]).format(**params)
 
     def help(self, actions: list[str]) -> str:
-        """What the starter can do with these actions, as a sentence."""
+        """Return a sentence about what the starter can do with these actions."""
         abilities = [self.data["abilities"][action] for action in actions]
         joined = self.text("abilities_join").join([", ".join(abilities[:-1]), abilities[-1]] if len(abilities) > 1 else abilities)
         return self.text("help", abilities=joined)
@@ -55,14 +55,14 @@ class Language:
 
 @lru_cache(maxsize=len(LANGUAGES))
 def language(code: str) -> Language:
-    """The data of ``en`` or ``fr``; any other code means English."""
+    """Return the data of ``en`` or ``fr``; any other code means English."""
     code = code if code in LANGUAGES else "en"
     text = (resources.files("atelier_desk.llm.guided") / "data" / f"{code}.json").read_text("utf-8")
     return Language(code, json.loads(text))
 
 
 def detect(text: str, default: str = "en") -> str:
-    """The language a message is written in, by its common words and French letters; ``default`` when nothing tells."""
+    """Detect a message's language by common words and French letters; ``default`` if undecided."""
     words = [word.lower().replace("’", "'") for word in _WORD.findall(text)]
     scores = {code: sum(word in language(code).words for word in words) for code in LANGUAGES}
     scores["fr"] += sum(character in "éèêëàâçùûôîïœ«»" for character in text.lower()) + len(_ELISION.findall(text))
@@ -72,6 +72,6 @@ def detect(text: str, default: str = "en") -> str:
 
 
 def plain(text: str) -> str:
-    """One line, straight apostrophes, single spaces: what patterns are matched against."""
+    """Normalise text for patterns: one line, straight apostrophes, single spaces."""
     text = text.replace("’", "'").replace("\u00a0", " ").replace("\u202f", " ")
     return " ".join(text.split())

@@ -1,7 +1,8 @@
-"""A chat model made of one too small to call tools: it selects an action, fills it from the user's words, and answers by template.
+"""Chat with a model too small to call tools: select an action, fill it from the user's words, answer by template.
 
-What comes out are ordinary replies: text, or one tool call a turn. The model itself is asked for little, always under a grammar: which
-action, and which part of the message, when no pattern can tell. Left to itself, a 135M model got 1 of 18 simple requests right.
+The results are ordinary replies: text, or one tool call per turn. The model is asked for little, always under a
+grammar: which action, and which part of the message, if no pattern decides. Without this, a 135M model got 1 of 18
+simple requests right.
 """
 
 from __future__ import annotations
@@ -37,30 +38,33 @@ if TYPE_CHECKING:
     from atelier_desk.llm.base import ChatModel, Embedder
 
 _ATTACHED = re.compile(r"(?:\A|\n\n)<(?:attached|mentioned)_\w+[ >].*", re.DOTALL)
-"""What goes along with a message, in its frames (``engine.run.reducer.state.with_files``): its numbers and orders are not the person's."""
+"""Framed attachments of a message (``engine.run.reducer.state.with_files``).
+
+Their numbers and orders are not the person's.
+"""
 LONGEST_MESSAGE = 2_000
-"""Characters of a message that are looked at; the starter cannot make use of more."""
+"""Maximum characters of a message that are considered; the starter cannot use more."""
 _COOL = 0.2
-"""The temperature of small talk where none is set."""
+"""Default temperature of small talk."""
 NEAR = 0.25
-"""Below this cosine to every example a message is taken for conversation."""
+"""Below this cosine to every example a message counts as conversation."""
 CLEAR = 0.2
-"""So much nearer than any example of another action, the nearest example decides without the model."""
+"""Margin by which the nearest example decides without the model, compared with examples of other actions."""
 _PROGRAM = ("[Note from the program]", "[Summary of the conversation so far]")
 _CHAT_TOKENS = 160
 _CHAT_TURNS = 4
 _CHUNK = 24
 _FRAMED = (LIST, ADD, DONE, REMEMBER, RECALL, ASK)
-"""The order in which frames are tried: the narrowest first."""
+"""The order in which frames are tried, narrowest first."""
 
 
 class GuidedModel:
-    """Wraps the starter.
+    """Wraps the starter model.
 
     Args:
-        model: answers raw prompts under a grammar (``ChatRequest.raw_prompt``); the local provider does.
+        model: answers raw prompts under a grammar (``ChatRequest.raw_prompt``), as the local provider does.
         embedder: finds the nearest examples; None compares words instead.
-        language: of messages that do not tell theirs, ``en`` or ``fr``.
+        language: default language of messages, ``en`` or ``fr``.
     """
 
     def __init__(self, model: ChatModel, embedder: Embedder | None = None, language: str = "en") -> None:
@@ -72,7 +76,7 @@ class GuidedModel:
         """Answer the last user message, or the tool results after it.
 
         Raises:
-            ProviderError: as the model's; ``no_message`` when the request holds no user message.
+            ProviderError: as the model's; ``no_message`` if the request has no user message.
         """
         asked = next((index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None)
         if asked is None:
@@ -109,7 +113,7 @@ class GuidedModel:
             yield delta
 
     async def _decide(self, turn: Turn) -> AsyncGenerator[RetryDelta, None]:
-        """Set the turn's action and argument; what is yielded are the waits of the model."""
+        """Set the turn's action and argument; yields only the model's waits."""
         action = _by_pattern(turn)
         if action is None:
             allowed = _possible(turn)
@@ -135,9 +139,9 @@ class GuidedModel:
         turn.argument = turn.chosen
 
     async def _choose(self, turn: Turn, prompt: str, choices: Sequence[str]) -> AsyncGenerator[RetryDelta, None]:
-        """Set ``turn.chosen`` to what the model says of the choices; a single choice needs no model.
+        """Set ``turn.chosen`` to the model's choice; a single choice needs no model.
 
-        The grammar is not trusted: a reply that is none of the choices counts as the first.
+        The grammar is not trusted: an invalid reply counts as the first choice.
         """
         turn.chosen = choices[0]
         if len(choices) == 1:
@@ -162,11 +166,11 @@ class GuidedModel:
                     turn.chosen = said if said in choices else choices[0]
 
     def _asked(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """The model's stream, as something that can be closed: every model's stream is an asynchronous generator."""
+        """Return the model's stream as a closable generator: every model's stream is an asynchronous generator."""
         return cast("AsyncGenerator[ChatDelta, None]", self._model.stream(request))
 
     async def _chat(self, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
-        """Small talk: the model's own words in English; in French, which it cannot write, what it can do."""
+        """Small talk: the model's own words in English; in French, which it cannot write, its abilities."""
         if turn.language.code != "en":
             notice = turn.language.text("notice", help=turn.language.help(_abilities(turn)))
             async for delta in _said(replies.text(turn, notice), turn):
@@ -191,7 +195,7 @@ class GuidedModel:
                     yield delta
 
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
-        """What follows a result: the task to complete was found, the write was confirmed, or the answer."""
+        """Return the reply to a result: complete the task found, perform the confirmed write, or answer."""
         data = answers.parse(result.content)
         finished = arguments.framed(turn.text, DONE.name, turn.language) if action_of(call, turn.request.tools) is LIST else None
         if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
@@ -210,12 +214,15 @@ class GuidedModel:
 
 
 def _from_person(message: ChatMessage) -> bool:
-    """Whether a person wrote it: notes and summaries of the program come in brackets, also in the user's role."""
+    """Whether a person wrote it: the program's notes and summaries are in brackets, also in the user role."""
     return message.role is Role.USER and not message.content.startswith(_PROGRAM)
 
 
 def _arguments(turn: Turn, action: Action) -> list[str]:
-    """What the argument may be: what a frame or quotation marks tell, the message for a search, else all its spans."""
+    """Return candidate arguments.
+
+    From a frame or quotation marks, the message for a search, otherwise all its spans.
+    """
     found = arguments.framed(turn.text, action.name, turn.language) or arguments.quoted(turn.text)
     if not found and action is RECALL:
         found = arguments.clean(turn.text, turn.language)
@@ -223,7 +230,7 @@ def _arguments(turn: Turn, action: Action) -> list[str]:
 
 
 def _by_pattern(turn: Turn) -> Action | None:
-    """The action a message is plainly worded for, None when it takes a model to tell."""
+    """Return the action a message is plainly worded for, None if a model has to decide."""
     for action in _FRAMED:
         if action.name in turn.actions and arguments.framed(turn.text, action.name, turn.language) is not None:
             return action
@@ -235,7 +242,7 @@ def _by_pattern(turn: Turn) -> Action | None:
 
 
 def _possible(turn: Turn) -> list[str]:
-    """The actions a message may be meant for: no calculation without numbers, no question is a fact, none ends a task unasked."""
+    """Return possible actions: no calculation without numbers, no question is a fact, none completes a task unasked."""
     impossible = {DONE.name}
     if not turn.arithmetic.candidates:
         impossible.add(CALCULATE.name)
@@ -245,7 +252,7 @@ def _possible(turn: Turn) -> list[str]:
 
 
 def _labels(nearest: Sequence[Example]) -> list[str]:
-    """The actions to choose from: those of the nearest examples, the nearest first; one when it is clear; chat when nothing is near."""
+    """Return actions to choose from: of the nearest examples, nearest first; one if clear; chat if nothing is near."""
     if not nearest or nearest[0].similarity < NEAR:
         return [CHAT.name]
     first = nearest[0]
@@ -256,7 +263,10 @@ def _labels(nearest: Sequence[Example]) -> list[str]:
 
 
 def _smalltalk(turn: Turn) -> ChatReply | None:
-    """The canned reply to a greeting, thanks and the like, when the whole message is one; it tells its language itself."""
+    """Return the canned reply to a greeting, thanks and similar, if the whole message is one.
+
+    It determines the language itself.
+    """
     bare = turn.text.strip(" \t,;:.!?…-")
     for code in dict.fromkeys((turn.language.code, *LANGUAGES)):
         words = language(code)
@@ -268,12 +278,12 @@ def _smalltalk(turn: Turn) -> ChatReply | None:
 
 
 def _abilities(turn: Turn) -> list[str]:
-    """The offered actions a person would want to hear of."""
+    """Return the offered actions worth telling a person."""
     return [name for name in turn.actions if name != CHAT.name] or [CHAT.name]
 
 
 def _last_result(messages: Sequence[ChatMessage]) -> tuple[ToolCall, ChatMessage] | None:
-    """The last tool result of this turn and the call it answers."""
+    """Return the last tool result of this turn and its call."""
     calls = {call.id: call for message in messages for call in message.tool_calls}
     for message in reversed(messages):
         if message.role is Role.TOOL:
@@ -283,7 +293,7 @@ def _last_result(messages: Sequence[ChatMessage]) -> tuple[ToolCall, ChatMessage
 
 
 async def _said(reply: ChatReply, turn: Turn) -> AsyncIterator[ChatDelta]:
-    """A reply that is whole already, as a stream."""
+    """Stream a complete reply."""
     for start in range(0, len(reply.content), _CHUNK):
         yield TextDelta(content=reply.content[start : start + _CHUNK])
     yield ReplyDone(reply=reply)

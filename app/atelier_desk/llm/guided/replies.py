@@ -1,4 +1,4 @@
-"""The replies of the guided dialect: a call, a question, or a text, made from a turn that was decided."""
+"""Replies of the guided dialect: a call, a question, or text, made from a decided turn."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from atelier_desk.llm.guided.arithmetic import Arithmetic
 from atelier_desk.llm.guided.language import Language
 
 RECALL_LIMIT = 5
-"""Memories a search asks for; the answer shows the best of them."""
+"""Memories requested by a search; the answer shows the best."""
 RECALL_THRESHOLD = 0.4
-"""More lenient than the tool's own 0.7: the query is a person's question, not words chosen to match."""
+"""More lenient than the tool's own 0.7: the query is a person's question, not keywords."""
 
 
 @dataclass
 class Turn:
-    """What one reply is made from, and what it cost."""
+    """Data of one reply, and its usage."""
 
     request: ChatRequest
     language: Language
@@ -37,7 +37,7 @@ class Turn:
 
 
 def reply(turn: Turn) -> ChatReply:
-    """The reply that carries the action's call, or a text when the message lacks what the call needs."""
+    """Return the reply with the action's call, or text if the message lacks what the call needs."""
     action, argument, words = turn.action, turn.argument, turn.language
     if action in (LIST, DONE):
         return calling(turn, LIST)
@@ -59,7 +59,7 @@ def text(turn: Turn, content: str) -> ChatReply:
 
 
 def calling(turn: Turn, action: Action, arguments: Mapping[str, Any] = MappingProxyType({})) -> ChatReply:
-    """The reply with one call, to the tool that does the action."""
+    """Return the reply with one call to the tool that performs the action."""
     name, operation = doing(action, turn.request.tools)
     call = ToolCall(id=f"call_{new_id()}", name=name, arguments={"operation": operation, **arguments})
     return ChatReply(tool_calls=(call,), usage=turn.usage, finish_reason=FinishReason.TOOL_CALLS, model=turn.request.model)
@@ -76,14 +76,14 @@ def writing(turn: Turn, action: Action, argument: str) -> ChatReply:
 
 
 def completing(turn: Turn, wanted: str, task_id: str | None) -> ChatReply:
-    """The call that ends a task, or words that there is none like it."""
+    """Return the call that completes a task, or text that there is none like it."""
     if task_id is None:
         return text(turn, turn.language.text("done_none", text=wanted))
     return calling(turn, DONE, {"task_id": task_id})
 
 
 def asking(turn: Turn, question: str, options: Sequence[str]) -> ChatReply:
-    """A question to the user."""
+    """Return a question to the user."""
     arguments: dict[str, Any] = {"question": question, "questionType": "checkbox" if options else "text"}
     if options:
         arguments["options"] = [{"id": str(number), "label": option} for number, option in enumerate(options, 1)]
@@ -91,13 +91,13 @@ def asking(turn: Turn, question: str, options: Sequence[str]) -> ChatReply:
 
 
 def confirming(turn: Turn, action: Action, argument: str) -> ChatReply:
-    """A question whether to write; the question itself holds the argument, so that nothing else need be remembered."""
+    """Return a confirmation question; it contains the argument, so that nothing else must be remembered."""
     words = turn.language
     return asking(turn, words.text(f"confirm_{action.name}", text=argument), (words.text("yes"), words.text("no")))
 
 
 def confirmed(turn: Turn, call: ToolCall) -> tuple[Action, str] | None:
-    """The write a confirming question was about, None for any other call."""
+    """Return the write that a confirmation question was about, None for other calls."""
     if action_of(call, turn.request.tools) is not ASK:
         return None
     question = str(call.arguments.get("question", ""))

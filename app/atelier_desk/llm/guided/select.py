@@ -1,4 +1,4 @@
-"""Chooses the action: the model continues the nearest examples, held to the labels by a grammar."""
+"""Choose the action: the model continues the nearest examples, restricted to the labels by a grammar."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from atelier_desk.llm.base import Embedder
 
 NEAREST = 4
-"""Examples in the prompt: with all of them a 135M model's choice fell from 20 to 11 of 20."""
+"""Examples in the prompt: with all of them a 135M model's correct choices fell from 20 to 11 of 20."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A request and the action it should become; ``similarity`` to the message is filled in by ``nearest``."""
+    """A request and its action; ``nearest`` sets the ``similarity`` to the message."""
 
     request: str
     action: str
@@ -31,7 +31,7 @@ _shared: weakref.WeakKeyDictionary[Any, Examples] = weakref.WeakKeyDictionary()
 
 
 class Examples:
-    """The examples of both languages with their vectors, made once at the first use."""
+    """The examples of both languages with their vectors, created at the first use."""
 
     def __init__(self, embedder: Embedder | None) -> None:
         self._embedder = embedder
@@ -40,7 +40,7 @@ class Examples:
 
     @classmethod
     def shared(cls, embedder: Embedder | None) -> Examples:
-        """The built-in examples, embedded once for an embedder however many models use it."""
+        """Return the built-in examples, embedded once per embedder for all models."""
         if embedder is None:
             return cls(None)
         if embedder not in _shared:
@@ -48,16 +48,16 @@ class Examples:
         return _shared[embedder]
 
     def of(self, language: Language) -> list[Example]:
-        """The language's examples."""
+        """Return the language's examples."""
         if language.code not in self._examples:
             found = [Example(request, action) for action, requests in language.examples.items() for request in requests]
             self._examples[language.code] = found
         return self._examples[language.code]
 
     async def nearest(self, text: str, language: Language, allowed: Collection[str], count: int = NEAREST) -> list[Example]:
-        """The examples most like the message among those of the allowed actions, nearest first.
+        """Return the examples most similar to the message among the allowed actions, nearest first.
 
-        Without an embedder, likeness is the share of common words.
+        Without an embedder, similarity is the fraction of common words.
         """
         examples = self.of(language)
         if self._embedder is None:
@@ -72,13 +72,13 @@ class Examples:
 
 
 def selection_prompt(text: str, nearest: Sequence[Example]) -> str:
-    """Few-shot pairs, the nearest last, and the message; it ends without a space."""
+    """Return few-shot pairs, nearest last, and the message; it ends without a space."""
     shots = "".join(f"Request: {example.request}\nAction: {example.action}\n\n" for example in reversed(nearest))
     return f"{shots}Request: {text}\nAction:"
 
 
 def fill_prompt(text: str, shots: Sequence[Sequence[str]], label: str) -> str:
-    """Few-shot pairs of a request and the part of it that is wanted; it ends without a space."""
+    """Return few-shot pairs of a request and the wanted part of it; it ends without a space."""
     pairs = "".join(f"Request: {request}\n{label}: {part}\n\n" for request, part in shots)
     return f"{pairs}Request: {text}\n{label}:"
 

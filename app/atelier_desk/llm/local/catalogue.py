@@ -1,7 +1,7 @@
-"""The models a person can download in the program.
+"""Models that can be downloaded in the program.
 
-Each SHA-256 and size is the one the hub publishes for the file (its LFS object), as confirmed by several independent projects that pin the
-same file; where the owner's revision is known it is pinned in the address. Licences are the model owners' own.
+SHA-256 and size are those published by the hub (LFS object), confirmed by several independent projects that pin the
+same file; if the owner's revision is known, the address pins it. Licences are the model owners' own.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ HUB = "https://huggingface.co"
 
 
 class CatalogueEntry(Model):
-    """One model for download.
+    """One downloadable model.
 
     Attributes:
-        id: stable name of the entry; ``file`` without its ending is the model's name once it is there.
-        ram_gb: memory it needs with the default window, rounded up.
-        tools: it can call tools natively.
-        summary: what it is good for, as a message to translate.
+        id: stable name of the entry; ``file`` without extension is the model's name once downloaded.
+        ram_gb: memory needed with the default context, rounded up.
+        tools: supports native tool calls.
+        summary: its purpose, as a translatable message.
     """
 
     id: str

@@ -1,7 +1,7 @@
-"""Speaks to the built-in server: chat completions like any OpenAI-compatible server, and raw completions of a prompt.
+"""Client of the built-in server: OpenAI-compatible chat completions, and raw completions.
 
-Guided calls need the raw way: in a chat template the starter follows few-shot examples worse. All requests are streamed: closing a stream
-frees the server's slot at once.
+Guided calls use raw completions: in a chat template the starter follows few-shot examples less well. All requests are
+streamed: closing a stream frees the server's slot immediately.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from atelier_desk.llm.wire.retry import RetryPolicy
 
 
 class LocalChat(OpenAICompatibleProvider):
-    """Chat completions of the built-in server, with the key that was drawn when it started."""
+    """Chat completions of the built-in server, with the key generated at its start."""
 
     kind = "local"
 
@@ -39,7 +39,7 @@ class LocalCompletion(LocalChat):
     chat_path = "/completions"
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        """The body; ``json_schema`` is this endpoint's name for what chat calls ``response_format``."""
+        """Return the body; this endpoint's ``json_schema`` corresponds to ``response_format`` of chats."""
         body = super().payload(request, refused)
         for field in ("messages", "tools", "chat_template_kwargs", "response_format"):
             body.pop(field, None)
@@ -52,7 +52,7 @@ class LocalCompletion(LocalChat):
 
 
 class _CompletionParser(ChatCompletionParser):
-    """Chunks of a completion have ``text`` where those of a chat have ``delta.content``."""
+    """Parses completion chunks, which have ``text`` instead of ``delta.content``."""
 
     def _chunk(self, chunk: dict[str, Any], event: str) -> list[ChatDelta]:
         choices = chunk.get("choices")

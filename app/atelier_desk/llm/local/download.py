@@ -1,7 +1,7 @@
-"""Downloads of model files: progress, pause, resume, cancel, room on the disk, and verification before a file counts as there.
+"""Download model files: progress, pause, resume, cancel, disk space, and verification.
 
-What has arrived is in ``<file>.part`` beside the target; it is renamed in one step after its SHA-256 was found right. A program that was
-killed goes on from the part file.
+Received data is in ``<file>.part`` beside the target, which is renamed atomically after its SHA-256 was verified. After
+a kill, a download resumes from the part file.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SPARE_BYTES = 256 * 1024 * 1024
-"""Room that must stay free on the disk after a download."""
+"""Bytes that must stay free on the disk after a download."""
 ANNOUNCE_S = 0.25
-"""Progress is announced at most this often."""
+"""Minimum seconds between progress announcements."""
 _TIMEOUT_S = 60.0
-"""Silence after which the connection counts as lost."""
+"""Seconds of silence after which the connection counts as lost."""
 _HTTP_OK, _HTTP_PARTIAL, _HTTP_RANGE = 200, 206, 416
 
 
@@ -50,7 +50,7 @@ class DownloadStatus(StrEnum):
 
 
 class DownloadState(Model):
-    """Where a download is. ``error_template`` and ``error_params`` are the error's sentence, to be translated where it is shown."""
+    """State of a download. ``error_template`` and ``error_params`` are the error's sentence, translated when shown."""
 
     id: str
     status: DownloadStatus
@@ -63,14 +63,14 @@ class DownloadState(Model):
 
 
 class Downloads:
-    """The downloads into one models folder, one task each.
+    """Downloads into one models folder, one task each.
 
     Args:
-        store: where finished files are recorded with their SHA-256.
+        store: records finished files with their SHA-256.
         clock: paces announcements and measures speed.
-        changed: called with an entry's id when its state changed; quick, on the event loop.
+        changed: called with an entry's id when its state changed; must be fast, on the event loop.
         entries: the catalogue.
-        free_bytes: how much room a folder has, for tests.
+        free_bytes: free space of a folder, replaceable in tests.
     """
 
     def __init__(
@@ -92,27 +92,28 @@ class Downloads:
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     def catalogue(self) -> list[CatalogueEntry]:
-        """What can be downloaded."""
+        """Return the downloadable models."""
         return list(self._entries.values())
 
     def states(self) -> list[DownloadState]:
-        """One state for each entry that is there, under way or begun, in the catalogue's order."""
+        """Return the state of each present, running or started entry, in catalogue order."""
         found = [self._states.get(entry.id) or self._on_disk(entry) for entry in self._entries.values()]
         return [state for state in found if state is not None]
 
     async def start(self, id: str) -> DownloadState:
-        """Begin, or go on where it stopped; a download that runs or is done is left alone.
+        """Start or resume a download; does nothing if it is running or done.
 
         Raises:
             NotFoundError: no such entry.
-            ProviderError: the disk has no room for the rest (``disk_full``), or the folder cannot be written (``unwritable``).
+            ProviderError: the disk has no room for the rest (``disk_full``), or the folder is not writable
+                (``unwritable``).
         """
         entry = self._entry(id)
         current = self._states.get(id) or self._on_disk(entry)
         if id in self._tasks or (current is not None and current.status is DownloadStatus.DONE):
             return current or self._set(entry, DownloadStatus.WAITING)
         received = await asyncio.to_thread(self._prepare, entry)
-        if id in self._tasks:  # somebody else began it meanwhile
+        if id in self._tasks:  # another caller started it meanwhile
             return self._states[id]
         state = self._set(entry, DownloadStatus.RUNNING, received)
         task = background.start(self._run(entry), f"download-{id}")
@@ -121,13 +122,13 @@ class Downloads:
         return state
 
     async def pause(self, id: str) -> None:
-        """Stop and keep what has arrived."""
+        """Stop, keeping received data."""
         entry = self._entry(id)
         if await self._stop(id):
             self._set(entry, DownloadStatus.PAUSED, _size(self._part(entry)))
 
     async def cancel(self, id: str) -> None:
-        """Stop and throw away what has arrived. A finished download is not touched."""
+        """Stop and delete received data. Finished downloads are not touched."""
         entry = self._entry(id)
         await self._stop(id)
         state = self._states.pop(id, None)
@@ -138,7 +139,7 @@ class Downloads:
         self._changed(id)
 
     async def delete(self, id: str) -> None:
-        """Remove a downloaded file from the disk."""
+        """Delete a downloaded file."""
         entry = self._entry(id)
         await self.cancel(id)
         self._states.pop(id, None)
@@ -148,14 +149,14 @@ class Downloads:
         self._changed(id)
 
     async def wait(self, id: str) -> DownloadState | None:
-        """Wait until a download no longer runs; gives its state."""
+        """Wait until a download is no longer running; return its state."""
         task = self._tasks.get(id)
         if task is not None:
             await asyncio.wait([task])
         return self._states.get(id)
 
     async def aclose(self) -> None:
-        """Stop all downloads and keep what has arrived."""
+        """Stop all downloads, keeping received data."""
         for id in list(self._tasks):
             await self.pause(id)
 
@@ -170,13 +171,13 @@ class Downloads:
             self._fail(
                 entry, ProviderError(N_("The download could not be written: {reason}"), code="unwritable", reason=error.strerror or error)
             )
-        except Exception as error:  # it must not seem to run on after its task is gone
+        except Exception as error:  # it must not seem to run after its task has ended
             log.exception("the download of %s failed", entry.id)
             said = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
             self._fail(entry, ProviderError(said, code="connection", recoverable=True, reason=type(error).__name__))
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
-        """Receive what is missing. The server may refuse to go on in the middle; then it begins anew."""
+        """Receive the missing part. If the server refuses to resume, it starts over."""
         import httpx
 
         part = self._part(entry)
@@ -208,7 +209,7 @@ class Downloads:
             raise ProviderError(N_("The download ended too early. Start it again to go on."), code="truncated", recoverable=True)
 
     def _resume_at(self, entry: CatalogueEntry, response: httpx.Response, received: int) -> int:
-        """Where the body begins: after what is there (206), at the beginning (200)."""
+        """Return where the body begins: after the existing data (206), or at the beginning (200)."""
         if response.status_code == _HTTP_PARTIAL and response.headers.get("content-range", "").startswith(f"bytes {received}-"):
             return received
         if response.status_code == _HTTP_OK:
@@ -256,7 +257,7 @@ class Downloads:
         self._set(entry, DownloadStatus.DONE, entry.size_bytes)
 
     def _prepare(self, entry: CatalogueEntry) -> int:
-        """Make the folder and check the room; gives how many bytes are there already."""
+        """Create the folder and check free space; return the number of bytes already present."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             received = _size(self._part(entry))
@@ -283,7 +284,7 @@ class Downloads:
         return received
 
     async def _stop(self, id: str) -> bool:
-        """Cancel a download's task and wait for its end; says whether there was one."""
+        """Cancel a download's task and wait for its end; return whether there was one."""
         task = self._tasks.get(id)
         if task is None:
             return False
@@ -331,7 +332,7 @@ class Downloads:
 
 
 async def _written(file: FileIO, chunk: bytes) -> None:
-    """Write in a thread; when cancelled, only after the thread is done with the file, which is then closed."""
+    """Write in a thread; if cancelled, wait for the thread and close the file."""
     write = asyncio.ensure_future(asyncio.to_thread(file.write, chunk))
     try:
         await asyncio.shield(write)
@@ -341,7 +342,7 @@ async def _written(file: FileIO, chunk: bytes) -> None:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a file, 0 when there is none."""
+    """Return the bytes of a file, 0 if missing."""
     try:
         return path.stat().st_size
     except OSError:

@@ -1,7 +1,7 @@
-"""Reads the head of a GGUF file: enough to describe the model and to notice a file that was cut.
+"""Read the header of a GGUF file: enough to describe the model and to detect truncated files.
 
-Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (versions 2 and 3, little endian). Only the head is read (metadata and
-the list of tensors), never the weights.
+Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (versions 2 and 3, little endian). Only the header is
+read (metadata and tensor list), never the weights.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _STRING, _ARRAY = 8, 9
 _MAX_STRING = 16 * 1024 * 1024
 _MAX_COUNT = 10_000_000
 _KEEP_ARRAY = 64
-"""Longer arrays (vocabularies) are read over, not kept."""
+"""Longer arrays (vocabularies) are skipped."""
 
 _BLOCKS = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 36),
@@ -25,20 +25,23 @@ _BLOCKS = {
     16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18), 21: (256, 110), 22: (256, 82), 23: (256, 136),
     24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8), 29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17),
 }  # fmt: skip
-"""ggml type → (weights in a block, bytes of a block), from ggml.h and ggml-common.h; an unknown type counts as one byte."""
+"""ggml type → (weights per block, bytes per block), from ggml.h and ggml-common.h.
+
+An unknown type counts as one byte.
+"""
 
 
 class GgufFormatError(ValueError):
-    """The file is not GGUF, or its head is incomplete or makes no sense."""
+    """The file is not GGUF, or its header is incomplete or invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class GgufHead:
-    """What the head says.
+    """Content of the header.
 
     Attributes:
-        metadata: the key-value pairs; long arrays are left out.
-        needed_bytes: the least size of a whole file, from the last tensor's offset and shape.
+        metadata: the key-value pairs, without long arrays.
+        needed_bytes: minimum size of a complete file, from the last tensor's offset and shape.
     """
 
     metadata: dict[str, Any]
@@ -54,7 +57,7 @@ class GgufHead:
 
     @property
     def context_length(self) -> int | None:
-        """Tokens the model was trained to see, None when the file does not say."""
+        """Context in tokens that the model was trained for, None if unknown."""
         value = self.metadata.get(f"{self.architecture}.context_length")
         return value if isinstance(value, int) and value > 0 else None
 
@@ -64,10 +67,10 @@ class GgufHead:
 
 
 def read_head(path: Path) -> GgufHead:
-    """Read a file's head.
+    """Read a file's header.
 
     Raises:
-        GgufFormatError: not a GGUF file of version 2 or 3, or its head is cut.
+        GgufFormatError: not a GGUF file of version 2 or 3, or a truncated header.
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
@@ -132,7 +135,7 @@ def _string(file: BinaryIO) -> str:
 
 
 def _value(file: BinaryIO, kind: int) -> Any:
-    """One value; None for an array that is read over."""
+    """Read one value; None for a skipped array."""
     if kind == _STRING:
         return _string(file)
     if kind != _ARRAY:
@@ -156,7 +159,7 @@ def _value(file: BinaryIO, kind: int) -> Any:
 
 
 def _pass_strings(file: BinaryIO, count: int) -> None:
-    """Read over a vocabulary, which is all of the time a head takes: no text is made of it."""
+    """Skip a vocabulary without decoding its texts, which would take most of the time."""
     read, size_of = file.read, struct.Struct("<Q").unpack
     for _ in range(count):
         (size,) = size_of(read(8))

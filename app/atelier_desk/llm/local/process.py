@@ -1,4 +1,4 @@
-"""The parent's side of the server process: start it, wait until it answers, notice that it died, stop it."""
+"""Parent side of the server process: start it, wait until it is ready, detect its death, stop it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,17 @@ from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import Worker
 
 READY_TIMEOUT_S = 180.0
-"""A model of several gigabytes on a slow disk needs minutes; the starter is ready in half a second."""
+"""Seconds: a model of several gigabytes on a slow disk needs minutes; the starter is ready in 0.5 s."""
 _LOG_LINES = 40
 _SERVER_MODULE = "atelier_desk.llm.local.server_process"
 
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """What to load and how. ``n_ctx`` in tokens; ``n_threads`` processor threads (1 for the starter: two are slower on busy cores)."""
+    """What to load.
+
+    ``n_ctx`` in tokens; ``n_threads`` processor threads (1 for the starter: two are slower on busy cores).
+    """
 
     model: Path
     alias: str
@@ -31,11 +34,11 @@ class ServerConfig:
 
 
 class ServerProcess:
-    """One running server. Make it with ``start``.
+    """One running server, made with ``start``.
 
     Attributes:
         address: ``http://127.0.0.1:PORT``.
-        api_key: drawn at each start, so that no other user of the machine can use the port.
+        api_key: generated at each start, so that no other user of the machine can use the port.
     """
 
     def __init__(self, config: ServerConfig, worker: Worker, address: str, api_key: str) -> None:
@@ -46,7 +49,7 @@ class ServerProcess:
 
     @classmethod
     async def start(cls, config: ServerConfig, *, module: str = _SERVER_MODULE, ready_timeout_s: float = READY_TIMEOUT_S) -> ServerProcess:
-        """Start the process and wait until it answers. Cancelling ends the process.
+        """Start the process and wait until it is ready. Cancelling ends the process.
 
         Raises:
             ProviderError: codes ``server_failed`` (with the reason) and ``server_timeout``.
@@ -78,14 +81,14 @@ class ServerProcess:
         return self._worker.alive
 
     async def exited_within(self, seconds: float) -> bool:
-        """Whether the process has ended, or does so within this time."""
+        """Whether the process has ended, or ends within this time."""
         return await self._worker.exited_within(seconds)
 
     @property
     def log(self) -> str:
-        """The last lines of the server's log."""
+        """Return the last lines of the server's log."""
         return "\n".join(self._worker.printed.splitlines()[-_LOG_LINES:])
 
     async def stop(self) -> None:
-        """End the process at once."""
+        """End the process immediately."""
         await self._worker.end()

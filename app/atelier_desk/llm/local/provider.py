@@ -1,4 +1,7 @@
-"""The provider for models that run inside Atelier: it keeps one server process and loads the model each request names."""
+"""Provider for models that run inside Atelier.
+
+Maintains one server process and loads the model that each request names.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,18 @@ if TYPE_CHECKING:
     from atelier_desk.llm.local.client import LocalChat
 
 _RESTARTS = 1
-"""How often a request whose server died before anything was shown is tried again."""
+"""Retries of a request whose server died before anything was shown."""
 _REAP_S = 1.0
 
 
 class LocalProvider:
-    """One llama.cpp server in a child process, started by the first request and stopped by ``aclose`` or the program's end.
+    """One llama.cpp server in a child process, started by the first request and stopped by ``aclose`` or at exit.
 
-    Requests for the loaded model run side by side; one for another model, or for a larger window, waits until they are done and then
-    restarts the server, in the order in which they came.
+    Requests for the loaded model run concurrently; one for another model, or a larger context, waits for them and then
+    restarts the server, in order of arrival.
 
     Args:
-        models_dir: folder with GGUF files; it need not exist.
+        models_dir: folder with GGUF files; may be missing.
         clock: measures how long a test takes.
         store: another source of model files, for tests.
         start: starts a server, for tests.
@@ -68,11 +71,11 @@ class LocalProvider:
         return self._server
 
     async def list_models(self) -> list[ModelInfo]:
-        """The starter first, then the files of the models folder."""
+        """Return the starter first, then the files of the models folder."""
         return await asyncio.to_thread(lambda: [self.store.info(model, self.name) for model in self.store.list()])
 
     async def model_info(self, model: str) -> ModelInfo:
-        """What is known of one model.
+        """Return information about one model.
 
         Raises:
             NotFoundError: there is no such file.
@@ -80,7 +83,10 @@ class LocalProvider:
         return await asyncio.to_thread(lambda: self.store.info(self.store.get(model), self.name))
 
     async def test(self, *, load: bool = True) -> ProviderHealth:
-        """Check that the engine is installed and the first model is whole, and with ``load`` load it unless another one is at work."""
+        """Check that the engine is installed and the first model intact.
+
+        With ``load``, load it unless another one is in use.
+        """
         started = self._clock.monotonic()
         models: list[ModelInfo] = []
         try:
@@ -97,11 +103,12 @@ class LocalProvider:
         return ProviderHealth(ok=True, models=len(models), latency_ms=round((self._clock.monotonic() - started) * 1000))
 
     async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        """Answer with the model the request names, loading it first when need be (said by a ``RetryDelta`` of 0 s).
+        """Answer with the requested model, loading it if necessary (announced by a ``RetryDelta`` of 0 s).
 
         Raises:
             NotFoundError: there is no such model.
-            ProviderError: the file is not whole, the server does not start, or ``images`` were sent; and what the wire says.
+            ProviderError: the file is damaged, the server does not start, or ``images`` were sent; also errors of the
+                connection.
         """
         if any(message.images for message in request.messages):
             raise ProviderError(
@@ -124,11 +131,14 @@ class LocalProvider:
                 yield RetryDelta(attempt=attempt + 1, delay_s=0.0, reason=error.localized(_))
 
     async def aclose(self) -> None:
-        """Stop the server, also in the middle of a reply."""
+        """Stop the server, even during a reply."""
         await self._stop()
 
     async def _config(self, name: str, window: int | None) -> ServerConfig:
-        """Check the file and decide how to serve it: the asked window within what the model was trained for."""
+        """Check the file and choose how to serve it.
+
+        The requested context, limited to what the model was trained for.
+        """
         if importlib.util.find_spec("xllamacpp") is None:
             raise ProviderError(
                 N_("The built-in model engine is not installed. Install the package {package}."), code="engine_missing", package="xllamacpp"
@@ -145,7 +155,10 @@ class LocalProvider:
         return ServerConfig(model.path, model.name, n_ctx, threads)
 
     async def _died(self, error: ProviderError) -> bool:
-        """Whether a request failed because the server process is gone. The connection breaks a moment before the process is reaped."""
+        """Whether a request failed because the server process died.
+
+        The connection breaks shortly before the process is reaped.
+        """
         server = self._server
         if server is None or error.code not in ("unreachable", "truncated"):
             return False

@@ -1,7 +1,7 @@
-"""The child process that runs llama.cpp's server; what it prints is llama.cpp's log.
+"""The child process that runs llama.cpp's server; its output is llama.cpp's log.
 
-It is asked once, with a configuration (``ServerConfig`` and ``api_key``), and answers with ``http://127.0.0.1:PORT``. It is ended by a
-signal: destroying the server while it generates blocks for minutes.
+It gets one request, a configuration (``ServerConfig`` and ``api_key``), and answers with ``http://127.0.0.1:PORT``. It
+is ended by a signal: destroying the server while it generates blocks for minutes.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from typing import Any
 from atelier_desk.support.worker.child import serve
 
 _servers: list[Any] = []
-"""Kept while the process lives."""
+"""Keeps the server alive as long as the process."""
 
 
 def _start(config: dict[str, Any]) -> str:
-    """Load the model and listen on a random loopback port; returns the address when the server answers."""
+    """Load the model and listen on a random loopback port; return the address when the server is ready."""
     import xllamacpp
 
     params = xllamacpp.CommonParams()
@@ -31,7 +31,7 @@ def _start(config: dict[str, Any]) -> str:
     params.use_jinja = True
     params.ui = False
     params.offline = True
-    params.cache_ram_mib = 512  # the default keeps up to 8 GiB of old prompts in memory
+    params.cache_ram_mib = 512  # the default caches up to 8 GiB of old prompts
     params.api_keys = [config["api_key"]]
     _servers.append(xllamacpp.Server(params))
     return str(_servers[-1].listening_address)

@@ -1,4 +1,4 @@
-"""Anthropic's own API, and servers that speak it."""
+"""Anthropic's own API, and compatible servers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ register(
         url="https://api.anthropic.com/v1",
         model="claude-sonnet-5",
         needs_key=True,
-        # Anthropic's vision guide: 5 MB as base64, 100 in one request, 2000 pixels a side where there are more than 20; a longer side than
-        # 1568 is scaled down there before the model sees it.
+        # Anthropic's vision guide: 5 MB as base64, 100 per request, 2000 pixels per side for more than 20; sides over
+        # 1568 pixels are scaled down by the server.
         pictures=PictureLimits(side=1568, size=5 * 1024 * 1024 * 3 // 4, most=100),
     )
 )

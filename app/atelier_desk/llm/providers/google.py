@@ -1,4 +1,4 @@
-"""Google's Gemini API, and servers that speak it."""
+"""Google's Gemini API, and compatible servers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ register(
         needs_key=True,
         embeds=True,
         models_key="models",
-        # Google's page on image understanding: PNG, JPEG, WebP, HEIC and HEIF; 7 MB for one in a request, and no GIF.
+        # Google's page on image understanding: PNG, JPEG, WebP, HEIC and HEIF, no GIF; 7 MB per image in a request.
         pictures=USUAL,
     )
 )

@@ -40,7 +40,7 @@ register(
         needs_key=True,
         embeds=True,
         prices=PRICES,
-        # Mistral's vision page: 8 in one request, 10 MB each.
+        # Mistral's vision page: 8 per request, 10 MB each.
         pictures=PictureLimits(most=8),
     )
 )

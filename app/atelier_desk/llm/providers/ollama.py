@@ -36,6 +36,6 @@ register(
         ports=(11434,),
         pages=(VERSION, MODELS),
         recognise=recognise,
-        pictures=PictureLimits(kinds=(PNG, JPEG)),  # older versions know no WebP
+        pictures=PictureLimits(kinds=(PNG, JPEG)),  # older versions do not support WebP
     )
 )

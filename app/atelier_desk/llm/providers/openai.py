@@ -1,4 +1,4 @@
-"""Servers that speak OpenAI's chat completions, its own among them."""
+"""Servers with OpenAI's chat completions, including OpenAI itself."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PRICES = (
 
 
 def recognise(answers: Mapping[str, dict[str, Any]]) -> RecognisedKey | None:
-    """LM Studio and llama.cpp by pages of their own, any other by its list of models."""
+    """Recognise LM Studio and llama.cpp by their own pages, any other server by its model list."""
     if isinstance(items := answers[LM_STUDIO].get("data"), list):
         return RecognisedKey("LM Studio", "/v1", _names(items))
     if not isinstance(items := answers[MODELS].get("data"), list):
@@ -58,7 +58,7 @@ register(
         ports=(1234, 8080),
         pages=(LM_STUDIO, LLAMA_CPP, MODELS),
         recognise=recognise,
-        # xAI takes JPEG and PNG alone, and so does what llama.cpp reads pictures with (stb_image, which knows no WebP).
+        # xAI accepts only JPEG and PNG, like llama.cpp's image reader (stb_image).
         pictures=PictureLimits(kinds=(PNG, JPEG)),
     )
 )

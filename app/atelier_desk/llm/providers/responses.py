@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, and servers that speak it."""
+"""OpenAI's Responses API, and compatible servers."""
 
 from __future__ import annotations
 

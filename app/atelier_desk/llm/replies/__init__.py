@@ -1,1 +1,1 @@
-"""From a streamed answer to a reply."""
+"""Convert streamed answers to replies."""

@@ -1,4 +1,4 @@
-"""Builds one reply from the pieces a server streams, and the deltas a watcher sees meanwhile. Pure: no I/O, no clock."""
+"""Assemble one reply from streamed pieces, emitting deltas meanwhile. Pure: no I/O, no clock."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from atelier_desk.llm.replies.think_tags import ALL_BEFORE, ThinkSplitter
 
 
 class StreamParser(Protocol):
-    """Turns the bytes of one answer into deltas; what comes out does not depend on where the bytes were cut.
+    """Converts the bytes of one answer to deltas, independently of how they are split.
 
     Attributes:
-        complete: the reply is whole; only usage and the end mark can follow.
-        ended: the end mark was seen: nothing more needs to be read.
+        complete: the reply is complete; only usage and the end mark can follow.
+        ended: the end mark was seen; nothing more has to be read.
     """
 
     @property
@@ -40,16 +40,19 @@ class StreamParser(Protocol):
     def ended(self) -> bool: ...
 
     def feed(self, data: bytes) -> list[ChatDelta]:
-        """Deltas of the next piece. Raises ProviderError for an error the stream carries, or nonsense."""
+        """Return deltas of the next piece. Raises ProviderError for an error in the stream, or invalid data."""
         ...
 
     def close(self) -> list[ChatDelta]:
-        """The last deltas, ``ReplyDone`` at the end. Raises ProviderError (``truncated``) when the end mark is missing."""
+        """Return the last deltas, ending with ``ReplyDone``.
+
+        Raises ProviderError (``truncated``) if the end mark is missing.
+        """
         ...
 
 
 def new_call_id() -> str:
-    """An identifier for a call that its server did not name."""
+    """Return an id for a call that its server did not name."""
     return f"call_{new_id()[12:]}"
 
 
@@ -62,8 +65,10 @@ class _Call:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def continues(self, wire_id: str, name: str, *, numbered: bool, argued: bool) -> bool:
-        """Whether a piece with this id and name is more of this call. Without a number, each name begins a call; with one, a piece with
-        a name and arguments does so once the object of this call is whole: some gateways give all calls of a reply one number and no id.
+        """Whether a piece with this id and name continues this call.
+
+        Without an index, each name begins a call. With one, a piece with name and arguments begins another call once
+        this call's object is complete: some gateways give all calls of a reply one index and no id.
         """
         if wire_id and self.wire_id and wire_id != self.wire_id:
             return False
@@ -74,13 +79,14 @@ class _Call:
 
 
 class ReplyAssembler:
-    """Collects text, reasoning, calls, usage and the reason of the end.
+    """Collects text, reasoning, calls, usage and finish reason.
 
-    Text goes through a ``ThinkSplitter``. Pieces of calls are merged by index; a piece with another id at the same index, or with an id
-    and no index, begins a new call. A call without an id, or with one that the conversation already used, gets one of our own.
+    Text goes through a ``ThinkSplitter``. Pieces of calls are merged by index; a piece with another id at the same
+    index, or with an id and no index, begins a new call. A call without an id, or with one already used in the
+    conversation, gets a new id.
 
     Attributes:
-        extra: what the server wants back with the reply, in the form it will be sent in; becomes ``provider_data``.
+        extra: data the server expects back with the reply, in its final form; becomes ``provider_data``.
     """
 
     def __init__(self, request: ChatRequest, provider: str = "", *, make_id: Callable[[], str] = new_call_id) -> None:
@@ -109,7 +115,10 @@ class ReplyAssembler:
     def call(
         self, index: int | None, id: str = "", name: str = "", arguments: Any = None, extra: dict[str, Any] | None = None
     ) -> list[ChatDelta]:
-        """A piece of a call, or a whole one; ``arguments`` is text, an object, or None, ``extra`` what the server wants back with it."""
+        """Add a piece of a call, or a complete one.
+
+        ``arguments`` is text, an object, or None; ``extra`` is data the server expects back.
+        """
         position = self._position(index, id, name, argued=bool(arguments))
         call = self._calls[position]
         call.wire_id = call.wire_id or id
@@ -122,7 +131,7 @@ class ReplyAssembler:
         return [ToolCallDelta(index=position, id=call.id, name=call.name, arguments=text)]
 
     def done(self) -> list[ChatDelta]:
-        """What was held back, and the whole reply."""
+        """Return held-back deltas, and the complete reply."""
         deltas = self._pieces(self._think.flush())
         content, reasoning = "".join(self._text), "".join(self._reasoning)
         calls = tuple(self._finished(call) for call in self._calls)
@@ -153,7 +162,7 @@ class ReplyAssembler:
         return deltas
 
     def _position(self, index: int | None, wire_id: str, name: str, *, argued: bool) -> int:
-        """Where in the list of calls a piece belongs; makes the place when it begins a call."""
+        """Return the index of the call that a piece belongs to, adding it if the piece begins a call."""
         known = self._at.get(index) if index is not None else (len(self._calls) - 1 if self._calls else None)
         if known is not None and self._calls[known].continues(wire_id, name, numbered=index is not None, argued=argued):
             return known
@@ -184,7 +193,7 @@ class ReplyAssembler:
 
 
 def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
-    """The argument object of a call and what is wrong with its text; no text at all means no arguments."""
+    """Parse a call's argument text; return the object and any error. Empty text means no arguments."""
     if not text.strip():
         return {}, None
     try:
@@ -201,7 +210,7 @@ def arguments_of(text: str) -> tuple[dict[str, Any], str | None]:
 
 
 def _finite(text: str) -> float:
-    """``1e400`` is JSON and no number here: it would go on as null."""
+    """Refuse ``1e400``: valid JSON, but it would become null later."""
     value = float(text)
     return value if math.isfinite(value) else _not_a_number(text)
 

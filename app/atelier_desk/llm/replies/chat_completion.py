@@ -1,4 +1,4 @@
-"""Reads the answers to chat completions, as OpenAI's API has them and as the many servers that follow it vary them."""
+"""Parse chat completions in OpenAI's format and the variants of compatible servers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.wire.sse import Event
 
 MOST_DOLLARS = 1e6
-"""No reply costs more; also keeps integers out that no float can hold."""
+"""Maximum cost of a reply in dollars; also excludes integers too large for floats."""
 
 CALL_FIELDS = ("extra_content", "provider_specific_fields")
-"""What servers add to a call and want back with it: Gemini's signature through Google's compatible address, and through LiteLLM."""
+"""Fields that servers add to a call and expect back.
+
+Gemini's signature through Google's compatible API, and LiteLLM's.
+"""
 
 _REASONS = {
     "length": FinishReason.LENGTH,
@@ -57,7 +60,7 @@ class ChatCompletionParser(EventStreamParser):
             self.assembler.model = chunk["model"]
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-            return []  # the chunk that carries usage has no choices
+            return []  # the chunk with usage has no choices
         choice = choices[0]
         delta = choice.get("delta") or choice.get("message") or {}
         deltas = self._delta(delta) if isinstance(delta, dict) else []
@@ -66,7 +69,7 @@ class ChatCompletionParser(EventStreamParser):
 
     def _delta(self, delta: dict[str, Any]) -> list[ChatDelta]:
         out: list[ChatDelta] = []
-        # llama.cpp, DeepSeek and LM Studio say reasoning_content, vLLM and OpenRouter reasoning; some send both
+        # llama.cpp, DeepSeek and LM Studio use reasoning_content, vLLM and OpenRouter reasoning; some send both
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str):
             out.extend(self.assembler.reasoning(reasoning))
@@ -83,7 +86,7 @@ class ChatCompletionParser(EventStreamParser):
         return out
 
     def _content(self, content: Any) -> list[ChatDelta]:
-        """Text, null, or Mistral's list of chunks; kinds of chunk that are not text or thinking are skipped."""
+        """Handle text, null, or Mistral's list of chunks; chunks other than text and reasoning are skipped."""
         if isinstance(content, str):
             return self.assembler.text(content)
         out: list[ChatDelta] = []
@@ -102,7 +105,7 @@ class ChatCompletionParser(EventStreamParser):
         index, id, name = call.get("index"), call.get("id"), function.get("name")
         return self.assembler.call(
             index if isinstance(index, int) else None,
-            id if isinstance(id, str) and id != "null" else "",  # Mistral wrote "null" for no id
+            id if isinstance(id, str) and id != "null" else "",  # Mistral wrote "null" for a missing id
             name if isinstance(name, str) else "",
             function.get("arguments"),
             {field: call[field] for field in CALL_FIELDS if call.get(field)},
@@ -118,7 +121,7 @@ class ChatCompletionParser(EventStreamParser):
 
 
 def usage_of(chunk: dict[str, Any]) -> Usage | None:
-    """Usage as the server counted it; llama.cpp's ``timings`` serve when it has no usage. None when neither has counts."""
+    """Return the server's usage, or llama.cpp's ``timings`` instead; None without counts."""
     usage = chunk.get("usage")
     if isinstance(usage, dict) and all(is_count(usage.get(key)) for key in ("prompt_tokens", "completion_tokens")):
         prompt = usage["prompt_tokens_details"] if isinstance(usage.get("prompt_tokens_details"), dict) else {}
@@ -128,7 +131,7 @@ def usage_of(chunk: dict[str, Any]) -> Usage | None:
             tokens_output=count(usage.get("completion_tokens")),
             tokens_cached=count(prompt.get("cached_tokens")) or count(usage.get("prompt_cache_hit_tokens")),
             tokens_reasoning=count(completion.get("reasoning_tokens")),
-            cost=_dollars(usage.get("cost")),  # OpenRouter tells it
+            cost=_dollars(usage.get("cost")),  # reported by OpenRouter
         )
     timings = chunk.get("timings")
     if isinstance(timings, dict) and is_count(timings.get("predicted_n")):

@@ -1,4 +1,4 @@
-"""What the parsers of streamed answers share: events, or one JSON body from servers that do not stream, and when a reply is whole."""
+"""Base of parsers for streamed answers: events, or one JSON body from servers that do not stream."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.llm.wire.sse import Event, EventDecoder
 class EventStreamParser(ABC):
     """A ``StreamParser`` of server-sent events.
 
-    Which of events and one body it is shows in the first character: servers send events as ``application/json`` and JSON as
+    The first character tells events from a single body: servers send events as ``application/json`` and JSON as
     ``text/event-stream``.
     """
 
@@ -31,22 +31,25 @@ class EventStreamParser(ABC):
 
     @abstractmethod
     def event(self, event: Event) -> list[ChatDelta]:
-        """Deltas of one event; sets ``complete`` and ``ended``. Raises ProviderError for an error it carries, or nonsense."""
+        """Return deltas of one event.
+
+        Set ``complete`` and ``ended``. Raises ProviderError for an error in it, or invalid data.
+        """
 
     @abstractmethod
     def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
-        """The same for an answer in one body."""
+        """Like ``event`` for an answer in one body."""
 
     @abstractmethod
     def extra(self) -> dict[str, Any]:
-        """What the server wants back with the reply, in the form in which it is kept; empty for nothing."""
+        """Return the data the server expects back with the reply, in its stored form; empty if none."""
 
     def feed(self, data: bytes) -> list[ChatDelta]:
         """See ``StreamParser.feed``."""
         if self._head is not None:
             data = self._head + data
             first = data.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
-            self._head = None if first else b""  # blanks before an answer say nothing, however many there are
+            self._head = None if first else b""  # drop white space before an answer
             if first == b"<":
                 raise provider_error(self.where, "bad_response", "HTML", say="web_page")
             if first in (b"{", b"["):
@@ -70,7 +73,7 @@ class EventStreamParser(ABC):
         return [*deltas, *self.assembler.done()]
 
     def decode(self, data: str) -> dict[str, Any]:
-        """A JSON object. Raises ProviderError (``bad_response``) for anything else."""
+        """Parse a JSON object. Raises ProviderError (``bad_response``) for anything else."""
         try:
             value = json.loads(data)
         except (ValueError, RecursionError):
@@ -87,6 +90,6 @@ class EventStreamParser(ABC):
             data = event.data.strip()
             if data == "[DONE]":
                 self.ended = True
-            elif data:  # ``data:`` with nothing after it some gateways send to keep the connection alive
+            elif data:  # some gateways send an empty ``data:`` to keep the connection alive
                 deltas.extend(self.event(event))
         return deltas

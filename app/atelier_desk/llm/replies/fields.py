@@ -1,4 +1,4 @@
-"""Fields of answers that are what they ought to be, or nothing: what a server sends may be anything."""
+"""Read fields of answers with a type check: servers may send anything."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 
 def object_of(data: Mapping[str, Any], field: str) -> dict[str, Any]:
-    """A field that ought to be an object; an empty one where it is not."""
+    """Return a field if it is an object, otherwise an empty one."""
     value = data.get(field)
     return value if isinstance(value, dict) else {}
 
 
 def objects_of(data: Mapping[str, Any], field: str) -> list[dict[str, Any]]:
-    """The objects of a field that ought to be a list of them."""
+    """Return the objects of a field that is a list."""
     value = data.get(field)
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def string_of(data: Mapping[str, Any], field: str) -> str:
-    """A field that ought to be text; empty where it is not."""
+    """Return a field if it is text, otherwise an empty string."""
     value = data.get(field)
     return value if isinstance(value, str) else ""
 
@@ -33,10 +33,10 @@ def count(value: Any) -> int:
 
 
 def positive(value: Any) -> int | None:
-    """A number above zero; None for anything else."""
+    """Return a number above zero, otherwise None."""
     return count(value) or None
 
 
 def flag(value: Any) -> bool | None:
-    """True or false; None for anything else."""
+    """Return a boolean, otherwise None."""
     return value if isinstance(value, bool) else None

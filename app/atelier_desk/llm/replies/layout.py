@@ -1,7 +1,8 @@
-"""The order of the parts of a reply, kept as what is not in the reply itself. Pure.
+"""Store the order of a reply's parts without duplicating its content. Pure.
 
-Servers want their thoughts back between the very texts and calls between which they came. A layout is a list of blocks of
-``provider_data``: of a text its length, of a call that it stood there, since both are in the reply; anything else is kept whole.
+Servers expect reasoning back exactly between the texts and calls where it occurred. A layout is a list of blocks in
+``provider_data``: for a text its length, for a call its position, since both are in the reply; anything else is stored
+completely.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from typing import Any
 
 Block = dict[str, Any]
 TEXT, CALL = "text", "tool_use"
-"""Types of blocks that are not kept whole. A text has ``length``, in characters, and ``gap``: characters before it that are not the
-model's; both may have more fields."""
+"""Types of blocks without their content.
+
+A text has ``length`` in characters, and ``gap``: preceding characters that are not the model's; both may have more
+fields.
+"""
 GAP = "\n\n"
-"""Stands between texts, and between thoughts, that came in parts of their own."""
+"""Separator between texts, and between reasoning parts, that came separately."""
 
 
 def laid_out(
@@ -25,12 +29,12 @@ def laid_out(
     text: Callable[[str, Block], Sequence[Block]],
     call: Callable[[Block, Block], Block] = lambda call, _block: call,
 ) -> list[Block] | None:
-    """Texts, calls and the rest in the order in which they came; None when text or calls are no longer those that came.
+    """Return texts, calls and other blocks in their original order; None if text or calls have changed.
 
     Args:
-        kept: what ``provider_data`` holds, which may be anything.
-        calls: in the server's form, as many as there are.
-        text: a text in the server's form, given with its block; ``call`` is given a call with its block.
+        kept: content of ``provider_data``, possibly anything.
+        calls: in the server's format, all of them.
+        text: converts a text and its block to the server's format; ``call`` does so for a call.
     """
     layout = blocks_of(kept)
     lengths = [block.get(field, 0) for block in layout for field in ("gap", "length") if block.get("type") == TEXT]
@@ -50,10 +54,10 @@ def laid_out(
 
 
 def blocks_of(kept: Any) -> list[Block]:
-    """The blocks of a layout; none of what is no layout."""
+    """Return the blocks of a layout; empty for invalid data."""
     return [block for block in kept if isinstance(block, dict)] if isinstance(kept, list) else []
 
 
 def gap_before(blocks: Iterable[Block]) -> str:
-    """What to put before the next text of a reply that has these blocks."""
+    """Return the separator before the next text of a reply with these blocks."""
     return GAP if any(block.get("length") for block in blocks) else ""

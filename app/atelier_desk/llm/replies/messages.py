@@ -1,8 +1,8 @@
-"""Puts a conversation into the order every server accepts, before it is written in one server's form.
+"""Arrange a conversation in an order that every server accepts.
 
-Servers, and the chat templates of local models, refuse: a system message that is not first, a tool result that does not follow its call,
-a call without a result, two messages of one role in a row, an empty assistant message, an assistant message at the end. Compaction,
-interrupted runs and injected notes produce all of these.
+Servers, and chat templates of local models, refuse: a system message that is not first, a tool result without its call
+before it, a call without a result, two consecutive messages of one role, an empty assistant message, an assistant
+message at the end. Compaction, interrupted runs and injected notes produce all of these.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False) -> list[ChatMessage]:
-    """The same conversation in an order that holds for every server.
+    """Return the conversation in a universally valid order.
 
-    One system message at most, first; later ones become the user's. Each assistant message with calls is followed by exactly one result
-    for each call, in the order of the calls; a result that belongs to no call becomes the user's text, a missing one says so. Images of
-    tool results move to a user message after them. Messages of the same role are joined; the first is the user's, the last the user's or
-    a tool's.
+    There is at most one system message, first; later ones become the user's. Each assistant message with calls is
+    followed by exactly one result per call, in order; a result without a call becomes user text, a missing one is
+    filled in. Images of tool results move to a user message after them. Messages of the same role are merged; the first
+    is the user's, the last the user's or a tool's.
 
     Args:
-        answer_before_user: put an assistant message between a tool result and a user message; some Mistral models want it.
+        answer_before_user: insert an assistant message between a tool result and a user message, which some Mistral
+            models require.
     """
     system = [m.content for m in _leading_system(messages) if m.content.strip()]
     rest = list(messages[len(_leading_system(messages)) :])
@@ -59,24 +60,27 @@ def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False
 
 
 def function_name(name: str) -> str:
-    """A tool name as servers accept it (``^[a-zA-Z0-9_-]{1,64}$``); models do invent others, and history repeats them."""
+    """Return a tool name valid for servers (``^[a-zA-Z0-9_-]{1,64}$``).
+
+    Models invent others, and history repeats them.
+    """
     return _NAME.sub("_", name)[:64] or "unknown"
 
 
 def arguments_text(call: ToolCall) -> str:
-    """A call's arguments as JSON text; text that was not JSON is shown to the model inside an object, as servers parse it."""
+    """Return a call's arguments as JSON text; invalid JSON is wrapped in an object, because servers parse it."""
     return json.dumps(arguments_object(call), ensure_ascii=False)
 
 
 def arguments_object(call: ToolCall) -> dict[str, object]:
-    """A call's arguments as an object, as ``arguments_text``."""
+    """Return a call's arguments as an object; see ``arguments_text``."""
     if call.raw is not None and call.error and not call.arguments:
         return {"invalid_json": call.raw[:4000]}
     return dict(call.arguments)
 
 
 def mistral_id(call_id: str) -> str:
-    """A call's identifier as Mistral accepts it (nine letters and digits): itself, or always the same nine for the same id."""
+    """Return a call id valid for Mistral (nine letters and digits): itself, or a deterministic mapping."""
     if _MISTRAL_ID.fullmatch(call_id):
         return call_id
     number = int.from_bytes(hashlib.sha256(call_id.encode("utf-8", errors="replace")).digest())
@@ -88,8 +92,7 @@ def mistral_id(call_id: str) -> str:
 
 
 def unused_id(id: str, used: set[str], allowed: re.Pattern[str]) -> str:
-    """A call's identifier as a server accepts it whose identifiers match ``allowed``, and another one for an id that another call has;
-    it is added to those that are used."""
+    """Return a call id that matches ``allowed`` and is not in ``used``, and add it there."""
     found, number = id if allowed.fullmatch(id) else mistral_id(id), 1
     while found in used:
         number += 1
@@ -99,12 +102,12 @@ def unused_id(id: str, used: set[str], allowed: re.Pattern[str]) -> str:
 
 
 def data_url(image: ImagePart) -> str:
-    """An image as a ``data:`` URL."""
+    """Return an image as a ``data:`` URL."""
     return f"data:{image.media_type};base64,{image.data}"
 
 
 class _Results:
-    """Tool results of a conversation, matched with the calls before them."""
+    """Tool results of a conversation, matched with their calls."""
 
     def __init__(self) -> None:
         self.of_call: dict[tuple[int, str], ChatMessage] = {}
@@ -112,7 +115,7 @@ class _Results:
 
 
 def _results(messages: Sequence[ChatMessage]) -> _Results:
-    """Match each result with the latest earlier call of its id that has none yet."""
+    """Match each result with the latest earlier unmatched call of its id."""
     results = _Results()
     open_calls: dict[str, list[int]] = {}
     for message in messages:
@@ -143,13 +146,13 @@ def _append_results(out: list[ChatMessage], message: ChatMessage, results: _Resu
 
 
 def _append(out: list[ChatMessage], message: ChatMessage) -> None:
-    """Add a message, joined with the one before when both are plain and of one role."""
+    """Add a message, merging it into the previous one if both are plain and of one role."""
     last = out[-1] if out else None
     if last is None or last.role is not message.role or last.tool_calls or message.role is Role.TOOL:
         out.append(message)
         return
     if last.provider_data or message.provider_data:
-        # A reply that its server wants back unchanged is not joined with another.
+        # Replies that a server expects back unchanged are not merged.
         out.extend((ChatMessage(role=Role.USER, content=CONTINUE), message))
         return
     joined = "\n\n".join(text for text in (last.content, message.content) if text)

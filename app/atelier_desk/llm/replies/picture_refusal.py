@@ -1,4 +1,4 @@
-"""Tells a server, or a model on it, that takes no pictures from one that did not like something else, or does not say what."""
+"""Recognise errors of servers or models that accept no images, and errors without a known reason."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _OTHER = re.compile(
     r"\b(too (large|big|many)|larger than|exceed|in size|uploaded|format|media[_ ]type|mime|decode|corrupt|damaged|base64|download)",
     re.IGNORECASE,
 )
-"""What is said of one picture, and not of pictures as such."""
+"""Messages about one image rather than images in general."""
 
 
 def refuses_pictures(error: ProviderError) -> bool:
-    """Whether an error to a request with pictures says that this server, or this model on it, takes none."""
+    """Whether an error says that this server, or model, accepts no images."""
     if error.code == "images":
         return True
     detail = str(error.params.get("detail", ""))
@@ -42,9 +42,9 @@ def refuses_pictures(error: ProviderError) -> bool:
 
 
 _UNEXPLAINED = frozenset({400, 412, 413, 422})
-"""Statuses by which servers refuse a request for what is in it; xAI says 412 of a picture that is too large."""
+"""Status codes for requests refused because of their content; xAI uses 412 for too large images."""
 
 
 def unexplained(error: ProviderError) -> bool:
-    """Whether a server refused a request without a reason that is known here: it may be a picture, or the length."""
+    """Whether a request was refused without a known reason: possibly an image, or the length."""
     return error.code == "bad_request" and error.status in _UNEXPLAINED

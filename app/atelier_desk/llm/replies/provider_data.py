@@ -1,7 +1,7 @@
-"""What becomes of ``provider_data`` on its way out: given back to the server it came from, left out everywhere else.
+"""Send ``provider_data`` back to its own server only.
 
-Servers that check it refuse a call that another model made, or one whose signature they no longer take (another key, another route).
-Such calls are then told as text, which every server accepts, so that a conversation outlives a change of its model.
+Servers that verify it refuse calls made by another model, or with an outdated signature (another key or route). Such
+calls are sent as text, which every server accepts, so that a conversation survives a change of model.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ _WANTED = re.compile(
 
 
 def kept(provider: str, model: str, value: dict[str, Any]) -> ProviderData | None:
-    """What is kept of a value that came with a reply; None for none. A value with an API key in it is not: it would reach the disk."""
+    """Return the value to store from a reply.
+
+    None if there is none, or if it contains an API key, which must not reach the disk.
+    """
     if not value:
         return None
     packed = ProviderData.pack(provider, model, value)
@@ -48,16 +51,16 @@ def _has_secret(value: Any) -> bool:
 
 
 def returned(data: ProviderData | None) -> dict[str, Any]:
-    """The fields that go back with a message or a call; none where there is nothing."""
+    """Return the fields to send back with a message or call; empty if there are none."""
     return data.value() if data is not None else {}
 
 
 def for_server(request: ChatRequest, provider: str, *, signed_only: bool = False, none: bool = False) -> ChatRequest:
-    """The request as one provider may see it: without what belongs to others.
+    """Return the request for one provider, without data of others.
 
     Args:
-        signed_only: tell calls that have no data of this provider and model as text.
-        none: leave out its own data too, and tell every call that had some as text.
+        signed_only: send calls without data of this provider and model as text.
+        none: drop its own data too, and send every call that had some as text.
     """
     messages = tuple(_for_server(message, provider, request.model, signed_only=signed_only, none=none) for message in request.messages)
     return request.model_copy(update={"messages": messages})
@@ -82,5 +85,5 @@ def _as_text(call: ToolCall) -> str:
 
 
 def wants_data(error: ProviderError) -> bool:
-    """Whether a server refused a request because of data it wants back and did not find, or found changed."""
+    """Whether a server refused a request because expected data was missing or altered."""
     return error.code in ("bad_request", "not_found") and _WANTED.search(str(error.params.get("detail", ""))) is not None

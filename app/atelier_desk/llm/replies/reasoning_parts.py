@@ -1,18 +1,21 @@
-"""Puts the reasoning that a server streams in pieces together again, in the form in which it wants it back. Pure."""
+"""Reassemble streamed reasoning in the format its server expects back. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _TEXTS = ("text", "summary")
-"""Fields of an OpenRouter detail that come in pieces; its other fields (``signature``, ``data``, ``format``, ``id``) come whole."""
+"""Streamed fields of an OpenRouter detail.
+
+Its other fields (``signature``, ``data``, ``format``, ``id``) are complete.
+"""
 
 
 class ReasoningParts:
-    """Collects the fields of one reply that carry reasoning.
+    """Collects the reasoning fields of one reply.
 
     ``reasoning_content`` (DeepSeek, Kimi, llama.cpp), ``reasoning`` (vLLM) and ``thinking`` (Ollama) are plain text;
-    ``reasoning_details`` is OpenRouter's list of typed details; ``thinking_parts`` are Mistral's chunks of content.
+    ``reasoning_details`` is OpenRouter's list of typed details; ``thinking_parts`` are Mistral's content chunks.
     """
 
     def __init__(self) -> None:
@@ -30,7 +33,7 @@ class ReasoningParts:
                 _add_detail(self._details, detail)
 
     def thinking(self, part: dict[str, Any]) -> None:
-        """A chunk of Mistral's: pieces of its text are joined, its other fields are those of the newest that has them."""
+        """Add a Mistral chunk: texts are concatenated, other fields taken from the newest that has them."""
         pieces = part.get("thinking")
         if not self._thinking or not isinstance(pieces, list) or not isinstance(self._thinking[-1].get("thinking"), list):
             self._thinking.append({**part, "thinking": _joined([], pieces) if isinstance(pieces, list) else pieces})
@@ -39,7 +42,10 @@ class ReasoningParts:
         self._thinking[-1] = {**last, **part, "thinking": _joined(last["thinking"], pieces)}
 
     def value(self) -> dict[str, Any]:
-        """What to give back. Thoughts under several names are given back once: OpenRouter's list says most, ``reasoning`` least."""
+        """Return the value to send back.
+
+        Reasoning under several names is sent once: OpenRouter's list is preferred, ``reasoning`` last.
+        """
         if self._details:
             return {"reasoning_details": self._details}
         found: dict[str, Any] = {field: "".join(pieces) for field, pieces in self._texts.items()}
@@ -49,7 +55,7 @@ class ReasoningParts:
 
 
 def _add_detail(details: list[dict[str, Any]], piece: dict[str, Any]) -> None:
-    """Add a detail, or lengthen the last one when this is more of it: the same type, index and id, and text (nothing encrypted)."""
+    """Add a detail, or extend the last one if it has the same type, index and id, and is text (not encrypted)."""
     last = details[-1] if details else {}
     more = any(isinstance(piece.get(field), str) for field in _TEXTS) or "signature" in piece
     same = last.get("type") == piece.get("type") and all(

@@ -1,4 +1,4 @@
-"""Separates reasoning written as tags in the text from the answer, while the text is still arriving."""
+"""Separate reasoning in tags from the answer while text is still arriving."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import re
 from enum import Enum
 
 PAIRS = {"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
-"""Opening and closing marks: DeepSeek R1 and Qwen write the first, Gemini and Gemma behind a gateway the third, Magistral the last."""
+"""Opening and closing tags: DeepSeek R1 and Qwen write the first, Gemini and Gemma behind a gateway the third, Magistral
+the last.
+"""
 
 ALL_BEFORE = (True, "")
-"""The piece that says that the text given so far was reasoning: its end was seen, and never its beginning."""
+"""Piece which says that all text so far was reasoning: its end was seen without a beginning."""
 _ALONE = tuple(f"\n{closing}" for closing in PAIRS.values())
 _ALONE_AT = re.compile("|".join(map(re.escape, _ALONE)))
 _BLANKS = re.compile(r"\s*")
 _MOST_BLANKS = 1_000
-"""White space before a mark; after more of it no mark counts, so that what is held back stays small."""
+"""Maximum white space before a tag, so that little text is held back."""
 _FENCE = "```"
 
 
@@ -25,13 +27,13 @@ class _State(Enum):
 
 
 class ThinkSplitter:
-    """Feeds on text, gives ``(is_reasoning, text)`` pieces.
+    """Splits text into ``(is_reasoning, text)`` pieces.
 
-    Marks count only where an answer starts (white space may precede), so that an answer about the tags themselves stays whole. One more
-    counts: a first closing mark on a line of its own, outside of code, without an opening one (chat templates of DeepSeek R1 and Qwen put
-    that into the prompt); what was given as text until then is reasoning (``ALL_BEFORE``).
-    Only as much text is held back as could still be the start of a mark. White space around the marks is dropped.
-    However long the text is and however it is cut, each character is looked at a few times only: it is a server that writes it.
+    Tags count only at the start of an answer (after optional white space), so that an answer about the tags stays
+    intact. Exception: a first closing tag on its own line, outside code, without an opening one (chat templates of
+    DeepSeek R1 and Qwen put that into the prompt); the text before it is then reasoning (``ALL_BEFORE``). Only text
+    that could start a tag is held back. White space around tags is dropped. Runs in linear time however the text is
+    split, because servers control it.
     """
 
     def __init__(self) -> None:
@@ -44,7 +46,7 @@ class ThinkSplitter:
         self._fences = self._ticks = 0
 
     def feed(self, text: str) -> list[tuple[bool, str]]:
-        """The pieces that are certain after this text."""
+        """Return the pieces that are certain after this text."""
         self._text = self._text[self._at :] + text
         self._at = 0
         pieces: list[tuple[bool, str]] = []
@@ -53,7 +55,7 @@ class ThinkSplitter:
         return pieces
 
     def flush(self) -> list[tuple[bool, str]]:
-        """What was held back, when the stream ends: reasoning if its mark was never closed, else text."""
+        """Return held-back text at the end of the stream: reasoning if its tag was never closed, otherwise text."""
         held, self._text, self._at = self._text[self._at :], "", 0
         if self._state is _State.THINKING:
             return self._piece(True, held)
@@ -64,7 +66,7 @@ class ThinkSplitter:
         return [(False, held)] if held else []
 
     def _step(self, pieces: list[tuple[bool, str]]) -> bool:
-        """Consume what can be decided; true when there may be more to decide."""
+        """Consume what can be decided; True if there may be more."""
         if self._state is _State.ANSWER:
             return self._answer(pieces)
         if self._state is _State.START:
@@ -95,7 +97,7 @@ class ThinkSplitter:
                 if self._text.startswith(closing, bare) and not self._thought:
                     self._at, self._thought = bare + len(closing), True
                     return True
-            # Also when nothing but white space came yet.
+            # Also if only white space has arrived.
             rest = self._text[bare : bare + _LONGEST]
             if any(mark.startswith(rest) for pair in PAIRS.items() for mark in pair):
                 return False
@@ -103,7 +105,7 @@ class ThinkSplitter:
         return True
 
     def _answer(self, pieces: list[tuple[bool, str]]) -> bool:
-        """Give the text on, up to what may be a closing mark on its own line."""
+        """Emit text up to a possible closing tag on its own line."""
         text, whole = self._text, len(self._text)
         if self._thought:
             self._give(pieces, whole)
@@ -125,7 +127,7 @@ class ThinkSplitter:
         return True
 
     def _give(self, pieces: list[tuple[bool, str]], end: int) -> None:
-        """The text up to there; the rest is looked at again."""
+        """Emit the text up to ``end``; the rest is examined again."""
         given, self._at = self._text[self._at : end], end
         if given:
             pieces.append((False, given))
@@ -135,7 +137,7 @@ class ThinkSplitter:
                 self._ticks = (len(ticked) - len(ticked.rstrip("`"))) % len(_FENCE)
 
     def _outside_code(self, text: str) -> bool:
-        """Whether as many fences were closed as opened, in all that was given and in this text after it."""
+        """Whether all fences are closed, in everything emitted plus this text."""
         return (self._fences + ("`" * self._ticks + text).count(_FENCE)) % 2 == 0
 
     def _piece(self, reasoning: bool, text: str) -> list[tuple[bool, str]]:
@@ -149,7 +151,7 @@ _LONGEST = max(len(mark) for pair in PAIRS.items() for mark in pair)
 
 
 def _suffix_that_starts(text: str, start: int, mark: str) -> int:
-    """Length of the longest end of ``text``, from ``start`` on, that is a beginning of ``mark``."""
+    """Return the length of the longest suffix of ``text`` (from ``start``) that is a prefix of ``mark``."""
     for length in range(min(len(mark) - 1, len(text) - start), 0, -1):
         if mark.startswith(text[-length:]):
             return length

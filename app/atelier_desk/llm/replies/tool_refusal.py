@@ -1,4 +1,4 @@
-"""Tells a server that takes no tool definitions from one that did not like something else."""
+"""Recognise errors of servers that accept no tool definitions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WORDS = re.compile(
 
 
 def refuses_tools(error: ProviderError) -> bool:
-    """Whether an error to a request with tool definitions says that this server, or this model on it, takes none."""
+    """Whether an error says that this server, or model, accepts no tools."""
     if error.code not in _CODES:
         return False
     field = str(error.params.get("field", "")).partition(".")[0]

@@ -1,1 +1,1 @@
-"""OpenAI's Responses API: ``POST /responses``, with nothing kept on the server."""
+"""OpenAI's Responses API: ``POST /responses``, with nothing stored on the server."""

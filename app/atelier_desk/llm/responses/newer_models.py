@@ -1,4 +1,4 @@
-"""A provider of the compatible kind that asks OpenAI's newer models by the Responses API."""
+"""A compatible provider that uses the Responses API for OpenAI's newer models."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.responses.provider import ResponsesProvider
 
 _BY_RESPONSES = re.compile(r"gpt-([6-9]|\d\d)")
-"""OpenAI's models whose tools work with reasoning by the Responses API alone. A service that sells others' models names an owner before the
-model, and translates."""
+"""OpenAI models whose tools work with reasoning only through the Responses API.
+
+Services that resell models prefix an owner's name, and translate.
+"""
 _NO_PAGE = (404, 405, 501)
-"""What servers answer that do not have a page; 404 also where they do not have the model."""
+"""Status codes of servers without a page; 404 also means a missing model."""
 ASK_AGAIN_S = 3_600.0
-"""Seconds until a server that had no Responses API is asked for it again: it may have been updated meanwhile."""
+"""Seconds until the Responses API is tried again on a server without it, which may have been updated."""
 _ABOUT_MODEL = re.compile(r"\b(models?|deployments?)\b", re.IGNORECASE)
 _ABOUT_PAGE = re.compile(
     # FastAPI (vLLM, LiteLLM), llama.cpp, Go's own server (Ollama): 'Not Found', 'File Not Found', '404 page not found'
@@ -32,7 +34,7 @@ _ABOUT_PAGE = re.compile(
 
 
 class CompatibleProvider(OpenAICompatibleProvider):
-    """Chat completions, but for those models."""
+    """Chat completions, except for those models."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         """See ``HttpProvider``."""
@@ -42,7 +44,10 @@ class CompatibleProvider(OpenAICompatibleProvider):
         self._not_before = 0.0
 
     def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """See ``HttpProvider.stream``. Models that call tools by the Responses API alone are asked there, where the server has it."""
+        """See ``HttpProvider.stream``.
+
+        Models that call tools only through the Responses API use it, if the server has it.
+        """
         if _BY_RESPONSES.match(request.model) and self._clock.monotonic() >= self._not_before:
             return self._by_either(request)
         return super().stream(request)
@@ -78,8 +83,10 @@ class CompatibleProvider(OpenAICompatibleProvider):
 
 
 def _about(error: ProviderError, model: str) -> tuple[bool, bool]:
-    """Whether an answer with a status of ``_NO_PAGE`` speaks of the model, and whether of the page. Where it speaks of neither or of both,
-    chat completions show what is the matter, and nothing is concluded for the next request."""
+    """Whether an answer with a status of ``_NO_PAGE`` is about the model, and whether about the page.
+
+    If about neither or both, chat completions will show the problem, and nothing is remembered.
+    """
     said = str(error.params.get("detail", ""))
     path = urlsplit(str(error.params.get("url", ""))).path
     rest = said.replace(path, "") if path else said

@@ -1,4 +1,4 @@
-"""Reads the answers of the Responses API: events, or one response from servers that do not stream."""
+"""Parse answers of the Responses API: events, or one response from servers that do not stream."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed
 _TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 _KEPT = ("id", "summary", "content", "encrypted_content")
-"""Fields of a reasoning item that go back."""
+"""Fields of a reasoning item that are sent back."""
 
 
 class ResponseParser(EventStreamParser):
-    """Parses a response. Kinds of events and items that it does not know are passed over."""
+    """Parses a response. Unknown kinds of events and items are ignored."""
 
     def __init__(self, request: ChatRequest, where: ErrorLocation) -> None:
         super().__init__(request, where)
@@ -29,7 +29,7 @@ class ResponseParser(EventStreamParser):
         self._argued: set[int] = set()
         self._done: set[int] = set()
         self._places: dict[str, int] = {}
-        """Where items were streamed, by their id and call id: a server's final list may have them in other places."""
+        """Positions of streamed items by id and call id: a server's final list may order them differently."""
 
     def event(self, event: Event) -> list[ChatDelta]:
         data = self.decode(event.data)
@@ -58,7 +58,7 @@ class ResponseParser(EventStreamParser):
         return []
 
     def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
-        """A response: what of its items was not streamed, and how it ended."""
+        """Parse a response: items that were not streamed, and the finish reason."""
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure
         deltas: list[ChatDelta] = []
@@ -78,13 +78,15 @@ class ResponseParser(EventStreamParser):
         return deltas
 
     def extra(self) -> dict[str, Any]:
-        """The order of the items, where reasoning is among them or texts have a phase."""
+        """Return the order of the items, if there is reasoning among them or texts have a phase."""
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         return {ITEMS: blocks} if any(block["type"] == REASONING or "phase" in block for block in blocks) else {}
 
     def _place(self, item: dict[str, Any], index: int, *, listed: bool = False) -> int:
-        """Where an item belongs: where it was streamed, else at ``index``. A call that was not streamed gets a place of its own in the
-        final list when ``index`` is another call's: exactly the calls that were made are run.
+        """Return the position of an item: where it was streamed, otherwise ``index``.
+
+        In the final list, an unstreamed call gets a new position if ``index`` belongs to another call, so that exactly
+        the calls made are run.
         """
         names = [name for name in (string_of(item, "call_id"), string_of(item, "id")) if name]
         place = next((self._places[name] for name in names if name in self._places), None)
@@ -101,7 +103,7 @@ class ResponseParser(EventStreamParser):
         return self.assembler.call(index, string_of(item, "call_id"), string_of(item, "name"))
 
     def _item(self, index: int, item: dict[str, Any]) -> list[ChatDelta]:
-        """A whole item: of what was streamed of it only what was missing comes out."""
+        """Handle a complete item: emit only the part that was not streamed."""
         self._done.add(index)
         kind = item.get("type")
         if kind == "function_call":

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, and servers that speak it: Azure, LM Studio, vLLM, llama.cpp and others."""
+"""OpenAI's Responses API, and compatible servers: Azure, LM Studio, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ from atelier_desk.llm.responses.parser import ResponseParser
 from atelier_desk.llm.responses.reasoning import reasoning, takes
 
 LEAST_TOKENS = 16
-"""The shortest reply that the API lets one ask for."""
+"""Minimum reply length of the API, in tokens."""
 _EFFORT = re.compile(r"unsupported value[^.]*?'(none|minimal|low|medium|high)'", re.IGNORECASE)
 """'Unsupported value: 'none' is not supported with the 'gpt-5' model. Supported values are: 'minimal', 'low', 'medium', and 'high'.'"""
 
 
 class ResponsesProvider(OpenAICompatibleProvider):
-    """Chat with responses that the server does not keep: reasoning comes encrypted, and goes back with the reply that it belongs to.
+    """Chat without storage on the server: reasoning comes encrypted, and is sent back with its reply.
 
-    Effort, summaries, encrypted reasoning and other fields that a model refuses are left out from then on, and so is streaming, which
-    OpenAI allows for some models to verified organizations alone. Addresses, lists of models and vectors are as with chat completions.
+    Refused efforts, summaries, encrypted reasoning and other fields are omitted from then on, and so is streaming,
+    which OpenAI allows for some models only to verified organisations. Addresses, model lists and vectors work as with
+    chat completions.
     """
 
     kind = "responses"
@@ -38,7 +39,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
 
     @staticmethod
     def base_url(configured: str) -> str:
-        """As with chat completions; drops the path of responses when the whole address was pasted."""
+        """Like chat completions; also removes a pasted responses path."""
         return OpenAICompatibleProvider.base_url(configured.strip().rstrip("/").removesuffix("/responses"))
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
@@ -67,7 +68,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
         return {field: value for field, value in body.items() if value is not None and field not in refused}
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
-        """Also one effort of several, and summaries, which OpenAI gives to verified organizations alone."""
+        """Also return single efforts, and summaries, which OpenAI gives only to verified organisations."""
         if error.status not in REFUSAL_STATUSES or wants_data(error):
             return set()
         thought = payload.get("reasoning", {})

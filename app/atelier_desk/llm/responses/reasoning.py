@@ -1,7 +1,7 @@
-"""What a model takes in a request: efforts of reasoning, temperature. And what a request then says of its reasoning.
+"""Request options of OpenAI models: reasoning effort, temperature.
 
-Sources: developers.openai.com/api/docs, "Reasoning"; models.dev at f3fc692 (``reasoning_options``, ``temperature``); what the API said to
-people who asked for more.
+Sources: developers.openai.com/api/docs, "Reasoning"; models.dev at f3fc692 (``reasoning_options``, ``temperature``);
+API errors reported by users.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.profiles import bare_name
 
 EFFORTS = ("none", "minimal", "low", "medium", "high")
-"""Those that are asked for, the least first."""
+"""Efforts that are requested, lowest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Takes:
-    """What a model takes.
+    """Options that a model accepts.
 
     Attributes:
         efforts: values of ``reasoning.effort``; empty for a model that does not reason.
-        known: by its name; of others it is not known whether they reason, and nothing switches it off.
+        known: recognised by name; other models may reason, and nothing disables it.
         temperature: any at all.
     """
 
@@ -33,7 +33,7 @@ class Takes:
     temperature: bool = False
 
 
-# The first that matches the beginning of the bare name counts.
+# The first pattern that matches the start of the bare name applies.
 _FAMILIES = (
     (r"gpt-oss", Takes(EFFORTS[2:], temperature=True)),
     (r"gpt-[34]|chatgpt|gpt-5(\.\d+)?-chat", Takes(temperature=True)),
@@ -42,21 +42,21 @@ _FAMILIES = (
     (r"gpt-5(\.1)?-codex|o\d|codex", Takes(EFFORTS[2:])),
     (r"gpt-5(-|$)", Takes(EFFORTS[1:])),
     (r"gpt-", Takes(("none", *EFFORTS[2:]))),
-    (r"", Takes(EFFORTS[2:], known=False, temperature=True)),  # others who speak this API, and names of Azure's deployments
+    (r"", Takes(EFFORTS[2:], known=False, temperature=True)),  # other users of this API, and names of Azure deployments
 )
 
 
 def takes(model: str) -> Takes:
-    """What a model takes, by its name."""
+    """Return the options of a model, by name."""
     name = bare_name(model)
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
 def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> dict[str, Any] | None:
-    """The field ``reasoning`` of a request, None to leave it out.
+    """Return the field ``reasoning`` of a request, None to omit it.
 
     Args:
-        refused: what the model has refused: fields, ``summary``, and ``effort none`` and the like.
+        refused: what the model has refused: fields, ``summary``, and ``effort none`` and similar.
     """
     efforts = [effort for effort in known.efforts if f"effort {effort}" not in refused]
     if not efforts or "reasoning" in refused:
@@ -70,5 +70,5 @@ def reasoning(request: ChatRequest, known: Takes, refused: Collection[str]) -> d
 
 
 def _nearest(wanted: str, efforts: list[str]) -> str:
-    """This effort or the next higher one that there is, else the highest."""
+    """Return this effort or the next higher available one, otherwise the highest."""
     return next((effort for effort in efforts if EFFORTS.index(effort) >= EFFORTS.index(wanted)), efforts[-1])

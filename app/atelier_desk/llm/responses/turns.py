@@ -1,8 +1,8 @@
-"""A conversation as the Responses API has it: instructions and a list of items.
+"""Conversations in the Responses API: instructions and a list of items.
 
-The server refuses: a call without its output and an output without its call, ids of calls over 64 characters, reasoning that nothing of
-its reply follows, and reasoning that it did not write itself or that another model did. Items go back without the ids of texts and calls:
-nothing is kept on the server, so that it could not find them.
+The server refuses: a call without its output and vice versa, call ids over 64 characters, reasoning that is not
+followed by its reply, and reasoning by another server or model. Items are sent without ids of texts and calls: nothing
+is stored on the server, so it could not find them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ from atelier_desk.llm.replies.messages import arguments_text, arrange, data_url,
 from atelier_desk.llm.replies.provider_data import returned
 
 ITEMS, REASONING = "items", "reasoning"
-"""The field of ``provider_data``: the layout of a reply, where it holds reasoning or phases. And the type of items that are kept whole."""
+"""Field of ``provider_data`` with the layout of a reply that has reasoning or phases, and the type of items stored
+completely.
+"""
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 def items(messages: Sequence[ChatMessage]) -> tuple[str, list[Block]]:
-    """The system prompt and the items; the first is the user's, the last the user's or an output."""
+    """Return the system prompt and the items; the first is the user's, the last the user's or an output."""
     arranged = arrange(messages)
     system = arranged.pop(0).content if arranged[0].role is Role.SYSTEM else ""
     out: list[Block] = []
@@ -41,7 +43,7 @@ def items(messages: Sequence[ChatMessage]) -> tuple[str, list[Block]]:
 
 
 def tools(request: ChatRequest) -> list[dict[str, Any]]:
-    """Tool definitions. Not strict: that allows few schemas, and would be assumed."""
+    """Return tool definitions. Explicitly not strict: strict is the default, and allows few schemas."""
     return [
         {"type": "function", "name": each.name, "description": each.description, "parameters": each.parameters, "strict": False}
         for each in request.tools
@@ -49,7 +51,7 @@ def tools(request: ChatRequest) -> list[dict[str, Any]]:
 
 
 def cache_key(system: str, items: Sequence[Block]) -> str:
-    """The same for all requests of a conversation: the server sends them where the beginning of it is in the cache."""
+    """Return a key shared by all requests of a conversation: the server routes them to the cache with its beginning."""
     return hashlib.sha256(f"{system}\0{items[0]}".encode("utf-8", "replace")).hexdigest()[:32]
 
 

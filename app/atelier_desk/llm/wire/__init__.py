@@ -1,1 +1,1 @@
-"""Requests over the network: addresses, connections, retries, streams of events."""
+"""Network requests: addresses, connections, retries, event streams."""

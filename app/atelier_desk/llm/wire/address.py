@@ -1,6 +1,7 @@
-"""Where a model server is, when it is not at the address that was given: ``/v1`` missing or doubled, ``/api`` for ``/v1``, the wrong kind.
+"""Find a model server that is not at the given address: missing or doubled ``/v1``, ``/api`` for ``/v1``, wrong kind.
 
-Asked only when a person tests a server; each address is one GET of a list of models, for a few seconds, all at once.
+Used only when a person tests a connection; each candidate is one GET of a model list, for a few seconds, all
+concurrently.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from atelier_desk.llm.registry import any_server_type, provider_type, provider_t
 from atelier_desk.llm.wire.http import HttpClient, Timeouts
 
 PROBE_S = 3.0
-"""Seconds that each address has to answer."""
+"""Time limit in seconds per address."""
 PROBE = Timeouts(connect_s=PROBE_S, first_s=PROBE_S, idle_s=PROBE_S, call_s=PROBE_S)
 _ENDS = ("/chat/completions", "/completions", "/chat", "/models", "/tags", "/openai", "/v1", "/api")
-"""What people leave at the end of an address."""
+"""Endings that people leave on an address."""
 _AZURE = (".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com")
 
 
@@ -36,22 +37,22 @@ class MakeClient(Protocol):
 
 
 def is_azure(url: str) -> bool:
-    """Whether a URL is one of Azure's, which take the key in a header ``api-key`` and have their API below ``/openai``."""
+    """Whether a URL is Azure's, which takes the key in a header ``api-key`` and has its API below ``/openai``."""
     return (urlsplit(url).hostname or "").endswith(_AZURE)
 
 
 def doubtful(error: ProviderError) -> bool:
-    """Whether an error says that the address may be wrong: nobody there, no such page, no list on it, a web page."""
+    """Whether an error suggests a wrong address: nobody there, no such page, no list on it, a web page."""
     return error.code in ("not_found", "bad_response", "bad_request", "unreachable")
 
 
 async def answers_chat(make: MakeClient, place: EndpointAddress, chat_path: str) -> bool:
-    """Whether the page for chats is there: a request without a single field is refused by it, and costs nothing.
+    """Whether the chat page exists: it refuses a request without fields, at no cost.
 
-    A server that does not look at the fields answers with a reply or a stream of it; another has no model of the name that is missing.
+    A server that ignores the fields answers with a reply or stream; another has no model of the empty name.
 
     Raises:
-        ProviderError: it is there and refuses the key (code ``auth`` or ``quota``).
+        ProviderError: it exists and refuses the key (code ``auth`` or ``quota``).
     """
     http = make(place.url, PROBE)
     try:
@@ -66,16 +67,16 @@ async def answers_chat(make: MakeClient, place: EndpointAddress, chat_path: str)
         said = str(error.params.get("detail", ""))
         if error.status == 404:
             return "model" in said.replace(chat_path, "").lower()
-        # A web server's own page says nothing but its status.
+        # A plain web server's error has no content but its status.
         return said != f"HTTP {error.status}" and error.status in (400, 409, 413, 415, 422, 429, 500, 503)
     finally:
         await http.aclose()
 
 
 async def find_address(make: MakeClient, tried: EndpointAddress) -> EndpointAddress | None:
-    """Where a model server of the same host answers with a list of models, None when nowhere.
+    """Return where a model server on the same host has a model list, None if nowhere.
 
-    The other scheme is tried last: a server that waits for more of what it takes for a long request keeps silent.
+    The other scheme is tried last: a server that waits for the rest of what looks like a long request stays silent.
     """
     places = candidates(tried)
     for same in (True, False):
@@ -88,7 +89,10 @@ async def find_address(make: MakeClient, tried: EndpointAddress) -> EndpointAddr
 
 
 def candidates(tried: EndpointAddress) -> list[EndpointAddress]:
-    """Addresses that may have been meant, the likeliest first: the same path with ``/v1``, other paths, the other scheme, another kind."""
+    """Return likely intended addresses, most likely first.
+
+    The same path with ``/v1``, other paths, the other scheme, another kind.
+    """
     parts = urlsplit(tried.url)
     path = stem = parts.path.rstrip("/")
     while end := next((end for end in _ENDS if stem.endswith(end)), ""):
@@ -110,7 +114,10 @@ def _same_scheme(place: EndpointAddress, tried: EndpointAddress) -> bool:
 
 
 async def _has_models(make: MakeClient, place: EndpointAddress, *, secrets: bool) -> bool:
-    """The key goes along to the scheme that was given alone: it must not leave the machine in clear because a guess was tried."""
+    """Whether an address has a model list.
+
+    The key is only sent with the given scheme: a guess must not expose it in clear text.
+    """
     entry = provider_type(place.kind)
     http = make(place.url, PROBE, secrets=secrets)
     try:

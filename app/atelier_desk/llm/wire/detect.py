@@ -1,4 +1,4 @@
-"""Finds model servers that already run on this machine. It looks at the loopback ports that kinds of servers name, and nowhere else."""
+"""Find model servers running on this machine, on the loopback ports of the known kinds only."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class DetectedServer:
 
     Attributes:
         software: ``Ollama``, ``LM Studio``, ``llama.cpp`` or ``OpenAI-compatible``; a proper name, not translated.
-        base_url: ready for a ``ProviderConfig`` of this kind.
-        models: names of what it offers.
+        base_url: for a ``ProviderConfig`` of this kind.
+        models: names of its models.
     """
 
     kind: ProviderKind
@@ -34,8 +34,10 @@ class DetectedServer:
 
 
 async def detect(clock: Clock | None = None, *, ports: Sequence[int] | None = None, timeout_s: float = TIMEOUT_S) -> list[DetectedServer]:
-    """Look at all ports at once (those of the kinds, in their order, unless given); each gets ``timeout_s`` of silence. In the order of
-    the ports; never raises for a server's fault."""
+    """Probe all ports concurrently (those of the kinds, in order, unless given), each for ``timeout_s`` of silence.
+
+    Results are in port order; server faults never raise.
+    """
     if ports is None:
         ports = list(dict.fromkeys(port for entry in provider_types() for port in entry.ports))
     found = await asyncio.gather(*(_probe(port, clock or SystemClock(), timeout_s) for port in ports))
@@ -43,7 +45,7 @@ async def detect(clock: Clock | None = None, *, ports: Sequence[int] | None = No
 
 
 async def _probe(port: int, clock: Clock, timeout_s: float) -> DetectedServer | None:
-    """What listens on one port: each kind of server is told by pages that only it has."""
+    """Identify the server on one port by pages that only its kind has."""
     root = f"http://127.0.0.1:{port}"
     timeouts = Timeouts(connect_s=timeout_s, first_s=timeout_s, idle_s=timeout_s, call_s=timeout_s)
     pages = list(dict.fromkeys(page for entry in provider_types() for page in entry.pages))

@@ -1,6 +1,7 @@
-"""HTTP as providers need it: one lazily made client, answers read piece by piece under a limit of silence, errors with codes.
+"""HTTP for providers: a lazy client, streamed answers with an inactivity limit, errors with codes.
 
-Nothing here raises or logs an exception of the HTTP library: its frames hold the request's headers, and so the key.
+Exceptions of the HTTP library are never raised or logged from here: their frames contain the request's headers, and so
+the key.
 """
 
 from __future__ import annotations
@@ -31,25 +32,25 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_BODY = 64 * 1024 * 1024
-"""Bytes an answer may have, streamed or not."""
+"""Maximum bytes of an answer, streamed or not."""
 MAX_ERROR_BODY = 64 * 1024
 END_S = 0.02
-"""Real seconds that a body may take to end after its end mark, which nearly always comes with it."""
+"""Seconds that a body may take to end after its end mark, which nearly always comes with it."""
 INLINE_JSON = 256 * 1024
-"""Bytes of JSON that are decoded on the event loop; more goes to a thread."""
+"""Maximum bytes of JSON decoded on the event loop; more is decoded in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Seconds of silence that are borne.
+    """Inactivity limits in seconds.
 
     Attributes:
-        connect_s: until the connection stands.
+        connect_s: until the connection is established.
         first_s: until the first byte; a server may have to load a model or read a long prompt first.
-        idle_s: between two pieces of a reply, whatever they hold. How long a model may say nothing is a setting that the engine watches
-            over, and shorter than this in any case: these two only end a request that nobody watches.
-        tail_s: after the reply was complete, for the usage and the end mark.
-        call_s: between two pieces of an answer that is not a reply (lists, embeddings).
+        idle_s: between two pieces of a reply. The engine enforces a shorter, configurable limit; these two only end
+            unwatched requests.
+        tail_s: after the reply was complete, for usage and end mark.
+        call_s: between two pieces of other answers (lists, embeddings).
     """
 
     connect_s: float = 10.0
@@ -61,14 +62,14 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True)
 class RawBody:
-    """A payload that is no JSON."""
+    """A non-JSON payload."""
 
     data: bytes = field(repr=False)
     media_type: str
 
 
 class StreamedResponse:
-    """An answer whose body is read piece by piece."""
+    """An answer whose body is read in pieces."""
 
     def __init__(self, response: httpx.Response, watchdog: Watchdog, where: ErrorLocation, timeouts: Timeouts) -> None:
         self._response = response
@@ -79,13 +80,13 @@ class StreamedResponse:
         self._pieces = response.aiter_bytes()
 
     def settle(self) -> None:
-        """The reply is complete: silence, or a cut connection, now ends the body without an error."""
+        """Mark the reply as complete: silence, or a cut connection, then ends the body without an error."""
         if not self._settled:
             self._settled = True
             self._watchdog.set_limit(self._timeouts.tail_s)
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body's pieces as they arrive.
+        """Yield the body's pieces as they arrive.
 
         Raises:
             ProviderError: the body stalled (``timeout``) or was cut (``truncated``).
@@ -110,24 +111,24 @@ class StreamedResponse:
             yield piece
 
     async def finish(self) -> None:
-        """Nothing more is wanted: take the end of the body too, when it is there, so that the connection serves the next request.
+        """Read the end of the body too, if it is available, so that the connection can be reused.
 
-        Closing a connection whose last bytes were not read costs the next request a new one, over TLS two more round trips.
+        Closing a connection with unread bytes costs the next request a new one, with two more round trips for TLS.
         """
         try:
             async with asyncio.timeout(END_S):
                 async for _ in self._pieces:
                     pass
         except TimeoutError:
-            return  # a server that goes on, or leaves its answer open: the connection is closed instead
+            return  # the server continues or keeps the answer open: close the connection instead
         except Exception as error:
-            transport_error(self._where, error, answered=True)  # passes through what is a mistake of ours
+            transport_error(self._where, error, answered=True)  # re-raises our own programming errors
 
     async def read(self, limit: int = MAX_BODY) -> bytes:
-        """The whole body.
+        """Return the whole body.
 
         Raises:
-            ProviderError: as ``chunks``, and when the body has more than ``limit`` bytes (``bad_response``).
+            ProviderError: as ``chunks``, and for more than ``limit`` bytes (``bad_response``).
         """
         parts: list[bytes] = []
         size = 0
@@ -140,7 +141,7 @@ class StreamedResponse:
 
 
 class _Opened:
-    """Whether a connection was opened for a request; else it went over one that had served before."""
+    """Whether a new connection was opened for a request, or an existing one reused."""
 
     def __init__(self) -> None:
         self.new = False
@@ -163,12 +164,12 @@ class HttpClient:
         ca_file: str = "",
         query: Mapping[str, str] | None = None,
     ) -> None:
-        """Raises UsageError when ``base_url`` is not an http or https URL, or holds a name and password.
+        """Raise UsageError if ``base_url`` is not an http or https URL, or contains a name and password.
 
         Args:
-            credentials: gives the headers with the key and what else is secret, names in lower case, at the moment of each request.
-            ca_file: a PEM file of authorities that are trusted beside the usual ones.
-            query: parameters that every request has.
+            credentials: returns the key and other secret headers, names in lower case, at the time of each request.
+            ca_file: PEM file of additional trusted authorities.
+            query: parameters of every request.
         """
         self.base_url = checked_base_url(base_url)
         self.timeouts = timeouts or Timeouts()
@@ -184,20 +185,21 @@ class HttpClient:
         self._making = asyncio.Lock()
 
     def where(self, model: str, path: str = "") -> ErrorLocation:
-        """What errors of a request to ``path`` are about."""
+        """Return the error location of a request to ``path``."""
         return ErrorLocation(self._provider, model, path if "://" in path else self.base_url + path)
 
     @asynccontextmanager
     async def stream(
         self, method: str, path: str, payload: Any = None, *, model: str = "", first_s: float | None = None
     ) -> AsyncIterator[StreamedResponse]:
-        """Send a request and give the answer before its body; leaving the block, also by cancellation, closes the connection at once.
+        """Send a request and yield the answer before its body; leaving the block, even by cancellation, closes the
+        connection.
 
-        ``path`` is added to the base URL, or is a whole URL of the same server. When a connection that served before gives no byte, the
-        request is sent once more over a new one.
+        ``path`` is appended to the base URL, or is a whole URL of the same server. If a reused connection gives no
+        byte, the request is sent once more over a new one.
 
         Raises:
-            ProviderError: no answer, or one that is not a success.
+            ProviderError: no answer, or an unsuccessful one.
         """
         where = self.where(model, path)
         client = await self._ready(where)
@@ -220,10 +222,10 @@ class HttpClient:
                 await response.aclose()
 
     async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
-        """The decoded JSON body of an answer.
+        """Return the decoded JSON body of an answer.
 
         Raises:
-            ProviderError: no answer, not a success, or not JSON (``bad_response``).
+            ProviderError: no answer, an unsuccessful one, or not JSON (``bad_response``).
         """
         async with self.stream(method, path, payload, model=model, first_s=self.timeouts.call_s) as response:
             body = await response.read()
@@ -241,7 +243,7 @@ class HttpClient:
             await each.aclose()
 
     async def _renewed(self, where: ErrorLocation, client: httpx.AsyncClient) -> httpx.AsyncClient:
-        """A client without the connections of this one, whose answers under way are left alone."""
+        """Return a new client without this one's connections, whose running answers are not affected."""
         if self._client is client:
             self._retired.append(client)
             self._client = None
@@ -252,7 +254,7 @@ class HttpClient:
             if self._suspension.passed() and self._client is not None:
                 self._retired.append(self._client)
                 self._client = None
-            if self._client is None:  # importing the library and reading certificates takes too long for the event loop
+            if self._client is None:  # importing the library and reading certificates would block the event loop
                 connect_s = self.timeouts.connect_s
                 made, self._proxy = await asyncio.to_thread(make_client, where, self.base_url, self._ca_file, connect_s)
                 self._client = made
@@ -295,7 +297,7 @@ class HttpClient:
                 if len(body) > MAX_ERROR_BODY:
                     break
         except ProviderError:
-            body += b""  # what arrived before the cut still says more than nothing
+            body += b""  # data before the cut is better than none
         if response.is_redirect:
             location, detail = _redirected(where.url, response.headers.get("location", "")), f"HTTP {response.status_code}"
             say = "redirect" if location else ""
@@ -310,7 +312,7 @@ def _json(payload: Any) -> bytes:
 
 
 def _redirected(url: str, location: str) -> str:
-    """The address a redirect points at, without what may be secret in it; empty when it is none."""
+    """Return the target of a redirect without possible secrets; empty if it is none."""
     try:
         target = urlsplit(urljoin(url, location))
     except ValueError:

@@ -1,7 +1,8 @@
-"""Who sends a failed request again, how often, and after which wait.
+"""Retry failed requests: who, how often, and after which wait.
 
-A provider does it by itself, unnoticed: only while nothing of the reply was shown. A sub-agent's request is sent again by its run alone
-(``ChatRequest.retry`` is false), since attempts of both would be multiplied; a root run also mends a reply that broke off (``run_delay``).
+A provider retries unnoticed, only while nothing of the reply was shown. A sub-agent's request is only retried by its
+run (``ChatRequest.retry`` is False), because attempts of both would multiply; a root run also repairs a broken-off
+reply (``run_delay``).
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ _RETRIED = frozenset({"rate_limited", "overloaded", "loading", "server_error", "
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often and how long to wait.
+    """Number of attempts and waits.
 
     Attributes:
-        attempts: requests sent at most, the first included.
-        base_s, cap_s: the wait before attempt n is ``base_s * 2**(n-2)``, at most ``cap_s``, less up to ``jitter`` of it at random.
-        longest_s: when a server asks to wait longer than this, the error is raised at once instead; where nobody is there to try again
-            (``insists``) the next attempt is made after that.
-        loading_attempts: the same as ``attempts`` for answers that say the server still loads its model, which are counted apart: at
-            ``cap_s`` apart, some ten minutes.
+        attempts: maximum requests, including the first.
+        base_s, cap_s: the wait before attempt n is ``base_s * 2**(n-2)``, at most ``cap_s``, reduced by up to
+            ``jitter`` at random.
+        longest_s: if a server requests a longer wait, the error is raised immediately; where nobody could retry later
+            (``insists``), the next attempt is made after this time.
+        loading_attempts: like ``attempts`` for answers that the model is still loading, counted separately: at
+            intervals of ``cap_s``, about ten minutes.
     """
 
     attempts: int = 5
@@ -44,10 +46,10 @@ class RetryPolicy:
     loading_attempts: int = 40
 
     def delay(self, error: ProviderError, attempt: int, rng: Callable[[], float]) -> float | None:
-        """Seconds to wait before attempt number ``attempt`` (2 is the first retry), None when it should not be tried again. Attempts
-        are numbered apart for a server that loads its model, which a caller that tries again by itself waits for as well.
+        """Return the seconds before attempt number ``attempt`` (2 is the first retry), None if it should not be made.
 
-        A server's own wish (``Retry-After``) is a lower bound: up to a tenth is added so that clients do not come back together.
+        Attempts are counted separately for a server that loads its model, for which callers with their own retries wait
+        as well. ``Retry-After`` is a lower limit: up to a tenth is added so that clients do not return together.
         """
         most = self.loading_attempts if error.code == LOADING else self.attempts
         if attempt > most or not retryable(error):
@@ -55,7 +57,7 @@ class RetryPolicy:
         return self.wait(error, attempt, rng)
 
     def wait(self, error: ProviderError, attempt: int, rng: Callable[[], float]) -> float | None:
-        """Seconds before an attempt that is to be made; None when the server asks for more than is borne."""
+        """Return the seconds before an attempt; None if the server requests more than allowed."""
         full = min(self.cap_s, self.base_s * 2.0 ** (attempt - 2)) * (1 - self.jitter * rng())
         asked = error.retry_after_s
         if asked is None:
@@ -73,14 +75,15 @@ RUN = RetryPolicy(
     insists=True,
     longest_s=limits.CHILD_WAIT_S,
 )
-"""How a run sends a request again by itself."""
+"""How a run itself retries a request."""
 
 
 def run_delay(error: ProviderError, attempt: int, *, child: bool, begun: bool, rng: Callable[[], float]) -> float | None:
-    """Seconds before a run sends its request for the ``attempt``-th time (2 is the first retry), None when it does not.
+    """Return the seconds before a run makes attempt ``attempt`` (2 is the first retry), None if it does not.
 
-    Nobody else would try a sub-agent (``child``) again. For a root run the provider does until the reply has ``begun``, so the run mends
-    what breaks off later, and silence: often a connection that was lost unnoticed. The provider itself waits for a model that is loaded.
+    Nobody else would retry for a sub-agent (``child``). For a root run the provider retries until the reply has
+    ``begun``, so the run handles later failures, and silence, which is often an unnoticed connection loss. The provider
+    itself waits for a loading model.
     """
     if not error.recoverable or error.code == LOADING or attempt > RUN.attempts:
         return None
@@ -91,7 +94,7 @@ def run_delay(error: ProviderError, attempt: int, *, child: bool, begun: bool, r
 def retryable(error: ProviderError) -> bool:
     """Whether the same request may succeed when sent again.
 
-    A gateway's timeout (408, 504) is; our own, after minutes of silence, is for the run to try again.
+    Includes a gateway's timeout (408, 504); our own, after minutes of silence, is left to the run.
     """
     if not error.recoverable:
         return False
@@ -99,13 +102,13 @@ def retryable(error: ProviderError) -> bool:
 
 
 class _Failed:
-    """Counts failed attempts, those of a server that loads its model apart."""
+    """Counts failed attempts, separately for a loading server."""
 
     def __init__(self) -> None:
         self._counts = {True: 1, False: 1}
 
     def next(self, error: ProviderError) -> int:
-        """The number of the attempt that would follow."""
+        """Return the number of the next attempt."""
         loading = error.code == LOADING
         self._counts[loading] += 1
         return self._counts[loading]
@@ -114,7 +117,10 @@ class _Failed:
 async def stream_with_retries(
     attempt: Callable[[], AsyncGenerator[ChatDelta, None]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float] = random.random
 ) -> AsyncGenerator[ChatDelta, None]:
-    """Run attempts until one works, yielding a ``RetryDelta`` before each wait. After the first delta of a reply errors pass through."""
+    """Run attempts until one succeeds, yielding a ``RetryDelta`` before each wait.
+
+    Errors after the first delta of a reply are raised.
+    """
     number, failed = 1, _Failed()
     while True:
         shown = False
@@ -137,7 +143,7 @@ async def stream_with_retries(
 async def call_with_retries(
     call: Callable[[], Awaitable[T]], *, clock: Clock, policy: RetryPolicy, rng: Callable[[], float] = random.random
 ) -> T:
-    """The same for a call that gives its answer at once."""
+    """Like ``stream_with_retries`` for a non-streaming call."""
     failed = _Failed()
     while True:
         try:

@@ -1,7 +1,7 @@
-"""A transport for a client that asks several servers: each request takes the way that ``find_proxy`` gives for its own address.
+"""A transport for clients of several servers: each request uses the proxy of ``find_proxy`` for its own address.
 
-Downloads are redirected to other hosts and a sign-in asks other servers, so one proxy for a whole client would be wrong. The HTTP library
-is handed in, because the MCP SDK has one of its own (``httpx2``) with the same classes.
+Downloads are redirected to other hosts and a sign-in contacts other servers, so one proxy per client would be wrong.
+The HTTP library is a parameter, because the MCP SDK bundles its own (``httpx2``) with the same classes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _PROXY_WANTS_LOGIN = 407
 
 
 def routed_transport(library: ModuleType) -> Any:
-    """A transport for ``library.AsyncClient`` (``httpx`` or ``httpx2``).
+    """Return a transport for ``library.AsyncClient`` (``httpx`` or ``httpx2``).
 
-    Its requests raise ProviderError with the code ``proxy`` where the proxy is the fault, and ``certificate`` where the authorities that
-    variables name cannot be read. Whatever else fails is raised as the library does.
+    Its requests raise ProviderError with code ``proxy`` for proxy faults, and ``certificate`` for unreadable configured
+    authorities. Other failures are raised as by the library.
     """
     from socksio.exceptions import SOCKSError
 
@@ -59,7 +59,7 @@ def routed_transport(library: ModuleType) -> Any:
             if secure and self._tls is None:
                 self._tls = await asyncio.to_thread(_authorities, library, where)
             if self._suspension.passed():
-                self._retired += self._made.values()  # answers under way are left alone
+                self._retired += self._made.values()  # running answers are not affected
                 self._made = {}
             key = f"{secure} {url}"
             if key not in self._made:
@@ -80,7 +80,7 @@ def routed_transport(library: ModuleType) -> Any:
 
 
 def _authorities(library: ModuleType, where: ErrorLocation) -> ssl.SSLContext:
-    """Whom the library trusts by itself, which the environment can change."""
+    """Return the library's default trust, which the environment can change."""
     try:
         context: ssl.SSLContext = library.create_ssl_context()
     except (OSError, ValueError) as error:

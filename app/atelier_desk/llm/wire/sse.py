@@ -1,7 +1,7 @@
-"""Incremental decoding of streamed bodies: lines, server-sent events and lines of JSON.
+"""Incrementally decode streamed bodies: lines, server-sent events and lines of JSON.
 
-Bytes come in pieces cut anywhere, even inside a character; what comes out never depends on where they were cut.
-Format of events: https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.
+Bytes may be split anywhere, even inside a character; the output does not depend on it. Event format:
+https://html.spec.whatwg.org/multipage/server-sent-events.html, section 9.2.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ import codecs
 from typing import NamedTuple
 
 MAX_LINE = 16 * 1024 * 1024
-"""Characters a line, or the data of one event, may have before the stream is taken for broken."""
+"""Maximum characters of a line, or of one event's data, before the stream counts as broken."""
 
 
 class LineTooLongError(ValueError):
-    """A line or an event went over ``MAX_LINE``."""
+    """A line or event exceeded ``MAX_LINE``."""
 
 
 class LineDecoder:
-    """Splits bytes into lines that end with LF, CR LF or CR. Bytes that are not UTF-8 become U+FFFD."""
+    """Splits bytes into lines that end with LF, CR LF or CR. Invalid UTF-8 becomes U+FFFD."""
 
     def __init__(self) -> None:
         self._utf8 = codecs.getincrementaldecoder("utf-8")(errors="replace")
@@ -28,15 +28,15 @@ class LineDecoder:
         self._first = True
 
     def feed(self, data: bytes) -> list[str]:
-        """The lines this piece completes, without their ends.
+        """Return the lines completed by this piece, without line ends.
 
         Raises:
-            LineTooLongError: a line has no end for too long.
+            LineTooLongError: a line is too long.
         """
         return self._split(self._utf8.decode(data))
 
     def flush(self) -> list[str]:
-        """The last line, when the body did not end with a line end."""
+        """Return the last line, if the body did not end with a line end."""
         lines = self._split(self._utf8.decode(b"", final=True))
         if self._parts:
             lines.append("".join(self._parts))
@@ -46,7 +46,7 @@ class LineDecoder:
     def _split(self, text: str) -> list[str]:
         if not text:
             return []
-        if self._first:  # a byte order mark may precede the stream and is not part of it
+        if self._first:  # an optional byte order mark is not part of the stream
             self._first = False
             text = text.removeprefix("\ufeff")
         if self._skip_lf and text:
@@ -76,7 +76,7 @@ class Event(NamedTuple):
 
 
 class EventDecoder:
-    """Decodes ``text/event-stream``: comments, ids and retry hints are skipped, events without data too."""
+    """Decodes ``text/event-stream``: comments, ids, retry hints and events without data are skipped."""
 
     def __init__(self) -> None:
         self._lines = LineDecoder()
@@ -85,13 +85,13 @@ class EventDecoder:
         self._length = 0
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events this piece completes."""
+        """Return the events completed by this piece."""
         return self._events(self._lines.feed(data))
 
     def flush(self) -> list[Event]:
-        """The last event, when the body ended without the empty line that should follow it.
+        """Return the last event, if the body ended without the empty line after it.
 
-        The standard drops such an event; servers that forget the last empty line exist, and a cut event does not parse later on.
+        The standard drops such an event; some servers omit the last empty line, and a cut event fails to parse later.
         """
         return self._events([*self._lines.flush(), ""])
 

@@ -1,6 +1,6 @@
-"""The way to a server: the proxy the environment names, the certificates that are trusted, and what a failure below HTTP means.
+"""Connection set-up: proxy from the environment, trusted certificates, and the meaning of failures below HTTP.
 
-All of it is decided here instead of inside the HTTP library, which reads the same variables but cannot say which one was wrong.
+Decided here instead of in the HTTP library, which reads the same variables but cannot tell which one was wrong.
 """
 
 from __future__ import annotations
@@ -29,24 +29,27 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound=BaseException)
 
 KEPT_OPEN = 64
-"""Idle connections to a server that stay open: three workflows at once with fifteen sub-agents each, and room."""
+"""Maximum idle connections kept open per server: three workflows with fifteen sub-agents each, and some more."""
 SUSPENDED_S = 5.0
-"""Seconds by which the wall clock gains on the monotonic one when the machine slept; setting the clock only costs a new connection."""
+"""Seconds by which the wall clock runs ahead of the monotonic one after suspension.
+
+A changed clock only costs a new connection.
+"""
 PROXY_SCHEMES = ("http", "https", "socks5", "socks5h")
 _UNTRUSTED = frozenset({18, 19, 20, 21})
-"""OpenSSL's verification codes for a chain that ends at nobody who is trusted (openssl-verification-options, "DIAGNOSTICS")."""
+"""OpenSSL's verification codes for a chain without a trusted root (openssl-verification-options, "DIAGNOSTICS")."""
 _NO_NETWORK = frozenset({errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EHOSTDOWN})
 _NOT_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"})
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyUse:
-    """The proxy on the way to a server.
+    """The proxy for a server.
 
     Attributes:
-        url: with the name and password it may need.
+        url: with name and password, if needed.
         shown: without them.
-        variable: the environment variable it comes from; empty when the system's settings name it.
+        variable: its environment variable; empty if from the system's settings.
     """
 
     url: str
@@ -59,10 +62,10 @@ class ProxyUse:
 
 
 def checked_base_url(url: str) -> str:
-    """The URL without the slash at its end.
+    """Return the URL without a trailing slash.
 
     Raises:
-        UsageError: not an absolute http or https URL, or one with a name and password in it, which would end up in logs.
+        UsageError: not an absolute http or https URL, or one with a name and password, which would end up in logs.
     """
     url = url.strip().rstrip("/")
     try:
@@ -83,15 +86,18 @@ def checked_base_url(url: str) -> str:
 
 
 class Suspension:
-    """Tells whether the machine slept: the connections of before may be gone, and monotonic clocks stand still meanwhile, also the one by
-    which the HTTP library ends those that were not used for a while."""
+    """Detects suspension of the machine.
+
+    Earlier connections may be gone, and monotonic clocks stand still meanwhile, including the one that expires idle
+    connections.
+    """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._before = self._gap()
 
     def passed(self) -> bool:
-        """Whether it slept since this was last asked."""
+        """Whether the machine was suspended since the last call."""
         before, self._before = self._before, self._gap()
         return self._before - before > SUSPENDED_S
 
@@ -100,7 +106,7 @@ class Suspension:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL points at this very machine."""
+    """Whether a URL points to this machine."""
     host = (urlsplit(url).hostname or "").removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):  # RFC 6761, 6.3
         return True
@@ -112,8 +118,11 @@ def is_loopback(url: str) -> bool:
 
 
 def _without_proxy(host: str, port: int | None) -> bool:
-    """Whether ``NO_PROXY`` has a host in a form that the standard library does not know: all of a domain (``*.corp.example``), an IPv6
-    address, with brackets or without, and a network (``10.0.0.0/8``, ``fd00::/8``)."""
+    """Whether ``NO_PROXY`` covers a host in a form that the standard library does not support.
+
+    Domain wildcards (``*.corp.example``), IPv6 addresses with or without brackets, and networks (``10.0.0.0/8``,
+    ``fd00::/8``).
+    """
     from urllib.request import getproxies_environment
 
     entries = [entry.strip() for entry in getproxies_environment().get("no", "").split(",")]
@@ -138,12 +147,13 @@ def _without_proxy(host: str, port: int | None) -> bool:
 
 
 def find_proxy(where: ErrorLocation, base_url: str) -> ProxyUse | None:
-    """The proxy for a server: ``HTTP_PROXY``, ``HTTPS_PROXY`` or ``ALL_PROXY`` (or the system's), unless ``NO_PROXY`` has its host.
+    """Return the proxy for a server: ``HTTP_PROXY``, ``HTTPS_PROXY`` or ``ALL_PROXY`` (or the system's), unless
+    ``NO_PROXY`` covers it.
 
-    There is none between this machine and itself. ``socks://``, which GNOME sets, means ``socks5://``.
+    Never for this machine itself. ``socks://``, which GNOME sets, means ``socks5://``.
 
     Raises:
-        ProviderError: the variable's value is not a proxy that can be used (code ``proxy``).
+        ProviderError: the variable's value is not a usable proxy (code ``proxy``).
     """
     from urllib.request import getproxies, proxy_bypass
 
@@ -174,10 +184,12 @@ def find_proxy(where: ErrorLocation, base_url: str) -> ProxyUse | None:
 
 
 def make_client(where: ErrorLocation, base_url: str, ca_file: str, connect_s: float) -> tuple[httpx.AsyncClient, ProxyUse | None]:
-    """A client for one server and the proxy it uses. No redirects: they could carry the key elsewhere. Blocks while it reads certificates.
+    """Return a client for one server, and its proxy. Blocks while reading certificates.
+
+    Redirects are disabled: they could send the key elsewhere.
 
     Raises:
-        ProviderError: the proxy or the certificates that are configured cannot be used (code ``proxy`` or ``certificate``).
+        ProviderError: configured proxy or certificates are unusable (code ``proxy`` or ``certificate``).
     """
     import httpx
 
@@ -201,7 +213,7 @@ def make_client(where: ErrorLocation, base_url: str, ca_file: str, connect_s: fl
 
 
 def check_ca_file(provider: str, file: str) -> None:
-    """See whether the certificates of a CA file can be read.
+    """Check that the certificates of a CA file can be read.
 
     Raises:
         ProviderError: they cannot (code ``certificate``).
@@ -210,7 +222,7 @@ def check_ca_file(provider: str, file: str) -> None:
 
 
 def transport_error(where: ErrorLocation, error: Exception, *, answered: bool, proxy: ProxyUse | None = None) -> ProviderError:
-    """The error for a failure below HTTP; anything that is not one is a mistake of ours and passes through."""
+    """Return the error for a failure below HTTP; anything else is a programming error and re-raised."""
     import httpx
     from socksio.exceptions import SOCKSError
 
@@ -241,19 +253,19 @@ def transport_error(where: ErrorLocation, error: Exception, *, answered: bool, p
 
 
 def proxy_failure(where: ErrorLocation, error: BaseException, proxy: ProxyUse) -> ProviderError:
-    """The error for a proxy that does not answer, does not let a request through, or has an address that cannot be used."""
+    """Return the error for a proxy that does not answer, refuses a request, or has an unusable address."""
     return _proxy_error(where, proxy, _reason(error))
 
 
 def no_answer(where: ErrorLocation, seconds: float, proxy: ProxyUse | None) -> ProviderError:
-    """The error for silence before an answer."""
+    """Return the error for silence before an answer."""
     if proxy is None:
         return provider_error(where, "timeout", f"{seconds:g} s")
     return provider_error(where, "timeout", f"{seconds:g} s", say="proxy_timeout", proxy=proxy.shown, variable=proxy.source)
 
 
 def proxy_refusal(where: ErrorLocation, proxy: ProxyUse, status: int) -> ProviderError:
-    """The error for an answer that is the proxy's own: it wants a name and password (407)."""
+    """Return the error for the proxy's own answer: it requires a name and password (407)."""
     return _proxy_error(where, proxy, f"HTTP {status}: user name and password", recoverable=False)
 
 
@@ -263,7 +275,10 @@ def _proxy_error(where: ErrorLocation, proxy: ProxyUse, detail: str = "", *, rec
 
 
 def _tls(where: ErrorLocation, ca_file: str) -> ssl.SSLContext:
-    """Who is trusted: the usual authorities and those of a CA file; without one those of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, if set."""
+    """Return the trusted authorities.
+
+    The usual ones and those of a CA file, otherwise of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, if set.
+    """
     import certifi
 
     context = _no_tls()
@@ -283,7 +298,7 @@ def _tls(where: ErrorLocation, ca_file: str) -> ssl.SSLContext:
 
 
 def _no_tls() -> ssl.SSLContext:
-    """A context that trusts nobody yet, as the start of another and for servers without TLS: making it reads no certificates."""
+    """Return a context without trusted authorities, as a base and for servers without TLS: it reads no certificates."""
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -304,13 +319,13 @@ def _unreadable(where: ErrorLocation, file: str, detail: str, say: str, **named:
 
 
 def unusable_certificates(where: ErrorLocation, error: Exception) -> ProviderError:
-    """The error for authorities that a variable names and that cannot be read, for a connection that has no CA file of its own."""
+    """Return the error for unreadable authorities from a variable, for a connection without its own CA file."""
     variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings"))
     return _unreadable(where, os.environ.get(variable, ""), _reason(error), "ca_variable_alone", variable=variable)
 
 
 def _reason(error: BaseException) -> str:
-    """What went wrong in the system's own words ("Connection refused"), which asyncio and the HTTP library hide behind others."""
+    """Return the system's own reason ("Connection refused"), which asyncio and the HTTP library hide."""
     found = _cause(error, OSError)
     if found is not None and found.errno and not isinstance(found, (socket.gaierror, ssl.SSLError)):
         return os.strerror(found.errno)
@@ -318,7 +333,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _cause(error: BaseException, kind: type[E]) -> E | None:
-    """The innermost error of a kind among an error and its causes."""
+    """Return the innermost error of a kind among an error and its causes."""
     return next((each for each in reversed(list(_chain(error))) if isinstance(each, kind)), None)
 
 

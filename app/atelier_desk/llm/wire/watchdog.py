@@ -1,4 +1,4 @@
-"""Ends waits in which nothing happens, by the injected clock."""
+"""End waits without progress, by the injected clock."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from atelier_desk.domain.clock import Clock
 T = TypeVar("T")
 
 _TURNS = 10
-"""Turns of the event loop in which what lies in a socket becomes a piece of an answer, before silence is counted."""
+"""Turns of the event loop in which received data becomes a piece of an answer, before silence is counted."""
 
 _LEAST_S = 0.01
-"""Seconds of the shortest wait: the difference of two times may be too small to be added to one, and would be waited for for ever."""
+"""Minimum wait in seconds: a smaller difference may vanish in addition, and the wait would never end."""
 
 _LATE_S = 1.0
-"""Seconds that a busy event loop may be late."""
+"""Seconds by which a busy event loop may be late."""
 
 
 class Stalled(Exception):
-    """Nothing arrived for as long as was allowed; becomes a ``ProviderError`` before it leaves this package."""
+    """Nothing arrived within the limit; becomes a ``ProviderError`` before it leaves this package."""
 
 
 class Watchdog:
-    """Ends a wait when nothing happened for too long, by the injected clock. One helper task, however many waits.
+    """Ends a wait without progress, by the injected clock. One helper task, however many waits.
 
-    Time in which this program could not run, because the machine slept or the event loop was held up, is nobody's silence.
+    Time in which this program could not run, because of suspension or a blocked event loop, does not count.
     """
 
     def __init__(self, clock: Clock, limit_s: float) -> None:
@@ -46,13 +46,13 @@ class Watchdog:
         self._stop()
 
     def set_limit(self, limit_s: float) -> None:
-        """Bear this much silence from now on."""
+        """Set the limit of silence."""
         if limit_s != self.limit_s:
             self.limit_s = limit_s
             self.restart()
 
     def restart(self) -> None:
-        """Begin to count anew, also after a wait was ended."""
+        """Restart the count, also after a wait was ended."""
         self._stop()
         self._expired = False
         self._task = asyncio.create_task(self._watch())
@@ -96,7 +96,7 @@ class Watchdog:
                     return
 
     async def _nothing_arrives(self) -> bool:
-        """Whether a wait is still the same after what had arrived was read."""
+        """Whether a wait is unchanged after received data was processed."""
         since = self._since
         for _turn in range(_TURNS):
             await asyncio.sleep(0)
@@ -104,7 +104,7 @@ class Watchdog:
 
 
 async def stood_still(clock: Clock, seconds: float) -> bool:
-    """Sleep; gives whether this program did not run at its end, nor for some time before that nobody knows."""
+    """Sleep; return whether this program was suspended at the end, for an unknown time."""
     began = clock.monotonic()
     await clock.sleep(seconds)
     return clock.monotonic() - began - seconds > _LATE_S

@@ -1,1 +1,1 @@
-"""What an agent may do without asking: rules in text, what they cover, and the verdict about a call. Pure."""
+"""What an agent may do without asking: textual rules, what they cover, and the verdict about a call. Pure."""

@@ -1,4 +1,4 @@
-"""What is known of a call when it is decided about: read from its arguments by whoever has the files, never here."""
+"""Facts about a call that decide its verdict; collected by code with file access, never here."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from atelier_desk.domain.paths import within
 
 
 class Concern(StrEnum):
-    """Why a call is asked about though a rule or the mode allows it. See docs/permissions.md."""
+    """Why a call asks even though a rule or the mode allows it. See docs/permissions.md."""
 
     UNPARSED = "unparsed"
-    """Its command line, or what it touches, could not be read."""
+    """Its command line, or what it affects, could not be parsed."""
     OPAQUE = "opaque"
-    """It was read, and starts other programs or a script, which cannot be looked into beforehand."""
+    """It starts other programs or a script, which cannot be inspected beforehand."""
     ALTERED = "altered"
-    """Its server says something else of the tool than what was approved."""
+    """Its server describes the tool differently than when it was approved."""
     REPOSITORY = "repository"
-    """It runs git where settings of the repository are not known to be harmless."""
+    """It runs git in a repository whose settings are not known to be harmless."""
     PROTECTED = "protected"
-    """It changes a file that programs run or agents obey."""
+    """It changes a file that programs execute or agents obey."""
     INSTALLS = "installs"
-    """It installs a package, whose scripts run here."""
+    """It installs a package, whose scripts run on this machine."""
     UNCONFINED = "unconfined"
-    """It is a command that is to run without the sandbox, or with the network."""
+    """It is a command that would run without the sandbox, or with network access."""
     REPAIRED = "repaired"
-    """Its arguments were mended to parse."""
+    """Its arguments were repaired to parse."""
     DENIED = "denied"
-    """It is a command that could reach what a rule denies, and nothing can keep that from it."""
+    """It is a command that could reach what a rule denies, and no sandbox can prevent that."""
     TAINTED = "tainted"
-    """The team read something from outside, and the call sends data out or writes outside the workspace."""
+    """The team has read outside content, and the call sends data out or writes outside the workspace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,8 @@ class Path:
     """One path of a call.
 
     Attributes:
-        spellings: absolute, with ``/`` between the parts: as the call names it, and with every link followed. Never empty.
-        roots: the granted folders, absolute; where paths of rules start.
+        spellings: absolute, with ``/`` separators: as the call names it, and with all links resolved. Never empty.
+        roots: the granted folders, absolute; paths of rules are relative to them.
     """
 
     spellings: tuple[str, ...]
@@ -48,7 +48,7 @@ class Path:
 
     @property
     def inside(self) -> bool:
-        """Whether it lies in a granted folder, links followed."""
+        """Whether it lies in a granted folder after resolving links."""
         return bool(self.roots) and all(any(within(root, path) for root in self.roots) for path in self.spellings)
 
 
@@ -57,11 +57,14 @@ class CommandFact:
     """One simple command of a line: its words without quotes.
 
     Attributes:
-        safe: the table of commands knows that it only reads, or changes only the files it names, all of them in the workspace.
-        folder: where it runs, links followed: from the workspace folder on, empty for that one, absolute outside; None: not certain.
-        spelled_out: how many of its words, from the first, a rule that allows it must have letter by letter. Behind them a star may
-            stand: ``git log:*`` does not mean ``git log --output=x``. More than it has: no rule for its words covers what it reads.
-        also: for each word that is a path the other ways to say it, links followed; empty when there are none.
+        safe: according to the table of commands it only reads, or changes only the files it names, all of them in the
+            workspace.
+        folder: where it runs, links resolved: relative to the workspace folder (empty for that one), absolute outside;
+            None if uncertain.
+        spelled_out: how many of its words, from the first, an allowing rule must match literally. Later words may match
+            a star: ``git log:*`` does not include ``git log --output=x``. A number above its length means that no rule
+            for its words covers what it reads.
+        also: for each word that is a path its other spellings, links resolved; empty if there are none.
     """
 
     words: tuple[str, ...]
@@ -73,7 +76,7 @@ class CommandFact:
 
 @dataclass(frozen=True, slots=True)
 class HostFact:
-    """A host that the call talks to."""
+    """A host that the call connects to."""
 
     name: str
 
@@ -86,26 +89,27 @@ class TargetFact:
 
 
 Part = CommandFact | Path | HostFact | TargetFact
-"""One of the things a call touches."""
+"""One item that a call affects."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """A call: its tool, and everything it touches.
+    """A call: its tool, and everything it affects.
 
     Attributes:
-        changes: it may change something; ``writes``: that is files of the workspace, which can be undone.
-        sends: it talks to others, and may carry out what an agent read.
-        redirected: those of ``paths`` that the output of a command goes to: its words do not name them, so a rule for its words does not
-            cover them.
-        path_tools: other tools and sections whose rules against paths hold for the paths of this call too: a command that reads a file is
-            a reading of it.
-        revealed: besides ``paths``, paths whose content the call may tell; ``contained``: those it takes along with a folder or puts into
-            one. Rules that deny are held against them, no yes must cover them.
-        home: the person's home folder, absolute; where ``~/`` of a rule starts.
-        about: for each concern the part of the call it is about, in words that are shown.
-        settings: for each repository of ``Concern.REPOSITORY`` the text of the rule that says yes to its settings as they are now.
-        reads: what comes in from outside with its result: a host, a server, a path, a command; empty for nothing.
+        changes: it may change something; ``writes``: only workspace files, which can be undone.
+        sends: it communicates with others, and may leak what an agent read.
+        redirected: those of ``paths`` that receive the output of a command: its words do not name them, so a rule for
+            its words does not cover them.
+        path_tools: other tools and sections whose path rules apply to this call too: a command that reads a file counts
+            as reading it.
+        revealed: besides ``paths``, paths whose content the call may reveal; ``contained``: those it includes along
+            with a folder or puts into one. Denying rules apply to them; an approval need not cover them.
+        home: the user's home folder, absolute; ``~/`` of a rule.
+        about: for each concern, the part of the call it is about, in displayable words.
+        settings: for each repository of ``Concern.REPOSITORY``, the text of the rule that approves its present
+            settings.
+        reads: outside source that its result brings in: a host, a server, a path, a command; empty for none.
     """
 
     tool: str
@@ -132,5 +136,5 @@ class CallFacts:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Everything it touches; empty for a call that touches nothing a rule could name."""
+        """Return everything it affects; empty if a rule could not name any of it."""
         return (*self.commands, *self.paths, *self.hosts, *self.agents)

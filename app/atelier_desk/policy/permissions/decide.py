@@ -1,7 +1,7 @@
-"""The verdict about a call: rules first, then what asks even when allowed, then the run's mode.
+"""Decide about a call: rules first, then reasons to ask despite permission, then the run's mode.
 
-A call is taken apart into what it touches: each command of a line, each path, host and agent. One forbidden part forbids the call;
-it is allowed by rules only when each part is.
+A call is split into what it affects: each command of a line, each path, host and agent. One forbidden part forbids the
+call; rules allow it only if they allow each part.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from atelier_desk.policy.permissions.pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
 VERSION = 4
-"""Raised whenever the same facts under the same rules may come to another verdict."""
+"""Increase it whenever the same facts under the same rules may give another verdict."""
 _NAME = 16
-"""Hexadecimal digits of a level's name: it tells the levels of one run apart."""
+"""Hexadecimal digits of a level's name, which distinguishes the levels of one run."""
 
 
 @dataclass(frozen=True)
@@ -35,27 +35,32 @@ class Level:
 
     @cached_property
     def read(self) -> RuleSet:
-        """The rules, read when they are needed first."""
+        """The parsed rules; parsed on first use."""
         return RuleSet(self.rules)
 
     @cached_property
     def name(self) -> str:
-        """A hash of all that decides here: the rules in their order, the mode and the settings."""
+        """A hash of everything that decides here: the rules in their order, the mode and the settings."""
         rules = [(rule.id, rule.action, rule.text) for rule in self.rules]
         said = self.policy.model_dump(mode="json", exclude={"rules", "snapshot"})
         return hashlib.sha256(json.dumps([rules, said]).encode()).hexdigest()[:_NAME]
 
 
 def decide(levels: Sequence[Level], facts: CallFacts) -> Verdict:
-    """The strictest verdict along a lineage, from the root to the run that makes the call: a child never gets what its parent lacks."""
+    """Return the strictest verdict along a lineage, from the root to the calling run.
+
+    A child never gets more than its parent.
+    """
     if not levels:
         raise ValueError("a call belongs to a run")
     return max((_of_level(level, facts) for level in levels), key=lambda verdict: verdict.action.strictness)
 
 
 def bars(level: Level, facts: CallFacts) -> bool:
-    """Whether a rule about what a call touches forbids it or asks about it. Rules about a tool as a whole are not looked at: those were
-    held against the call that this is a result of."""
+    """Whether a rule about what a call affects forbids it or asks about it.
+
+    Rules about a tool as a whole are ignored: they were checked for the call that this is a result of.
+    """
     named = (one for action in (Action.DENY, Action.ASK) for one in level.read.about(action, facts) if one.read.argument)
     return _first(named, facts) is not None
 
@@ -66,16 +71,16 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
         if found is not None:
             return found
     if level.policy.mode is ApprovalMode.PLAN and facts.changes:
-        # "Reads only" is what was chosen for this workflow: a yes that was given elsewhere does not undo it.
+        # Read-only was chosen for this workflow: a permission given elsewhere does not override it.
         return _said(Action.DENY, "plan")
     if Concern.REPOSITORY in facts.concerns and not _settings_allowed(level, facts):
-        # Before what the mode says: the card tells what is special here.
+        # Before the mode's own verdict, so that the card shows what is special.
         action = Action.DENY if level.policy.mode is ApprovalMode.PLAN else Action.ASK
         return Verdict(action=action, reason=Concern.REPOSITORY.value, about=dict(facts.about).get(Concern.REPOSITORY, ""))
     allowed = _allowed(level.read.about(Action.ALLOW, facts), facts)
     verdict = allowed or by_mode(level.policy, facts)
     if verdict.action is Action.ASK:
-        # What is special about the call is said, not that its kind is asked about.
+        # Report the special concern rather than that the profile asks about this kind of call.
         special = next((concern for concern in _TOLD_FIRST if concern in facts.concerns), None)
         return verdict if special is None else _said(Action.ASK, special.value, dict(facts.about).get(special, ""))
     if verdict.action is not Action.ALLOW:
@@ -89,20 +94,20 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
 
 
 def _settings_allowed(level: Level, facts: CallFacts) -> bool:
-    """Whether rules say yes to the settings of every repository of the call, as they are now."""
+    """Whether rules approve the present settings of every repository of the call."""
     return set(facts.settings) <= {rule.text for rule in level.rules if rule.action is Action.ALLOW}
 
 
 _NOT_IN_AUTO = frozenset({Concern.TAINTED})
-"""Who chose "auto" gave it up; all else that asks even when allowed still does. See docs/permissions.md."""
+"""Concerns that "auto" disables; all others still ask. See docs/permissions.md."""
 
 
 _TOLD_FIRST = (Concern.PROTECTED, Concern.TAINTED)
-"""What a person must know of a call, whatever else asks about it."""
+"""Concerns that are reported first, whatever else asks."""
 
 
 def _first(rules: Iterable[ReadRule], facts: CallFacts) -> Verdict | None:
-    """The first rule that covers any part of the call: for rules that forbid or ask."""
+    """Return the verdict of the first rule that covers any part of the call: for rules that forbid or ask."""
     every = _parts(facts)
     for one in rules:
         rule, read = one.rule, one.read
@@ -115,7 +120,7 @@ def _first(rules: Iterable[ReadRule], facts: CallFacts) -> Verdict | None:
 
 
 def _allowed(rules: Iterable[ReadRule], facts: CallFacts) -> Verdict | None:
-    """Allow when every part is covered by a rule, not all by the same; the last part's rule is named."""
+    """Allow if every part is covered by some rule; names the last part's rule."""
     named = [(one.rule, one.read) for one in rules if one.read.names(facts)]
     verdict: Verdict | None = None
     for part in _asked_for(facts):
@@ -127,16 +132,17 @@ def _allowed(rules: Iterable[ReadRule], facts: CallFacts) -> Verdict | None:
 
 
 def _asked_for(facts: CallFacts) -> tuple[Part | None, ...]:
-    """What a yes must cover. A command that is allowed may touch the files it names; what is protected asks all the same.
+    """Return what a permission must cover.
 
-    A ``cd`` below the workspace does nothing but lead the commands behind it, whose rules must name that folder.
+    An allowed command may access the files it names; protected files ask anyway. A ``cd`` below the workspace only sets
+    the folder of the following commands, whose rules must name it.
     """
     acting = tuple(command for command in facts.commands if not (command.safe and command.words[:1] == ("cd",))) or facts.commands
     return (*acting, *facts.redirected) if facts.commands else _parts(facts)
 
 
 def _parts(facts: CallFacts) -> tuple[Part | None, ...]:
-    """What the call touches; a call that touches nothing is held against the rules as such (None)."""
+    """Return what the call affects; None stands for a call that affects nothing."""
     return facts.parts or (None,)
 
 
@@ -161,7 +167,7 @@ def _verdict(rule: PermissionRule, part: Part | None) -> Verdict:
 
 
 def said(part: Part | None) -> str:
-    """A part of a call in words that can be shown."""
+    """Return a part of a call in displayable words."""
     match part:
         case CommandFact():
             return pattern.command_text(part.words)
@@ -174,26 +180,26 @@ def said(part: Part | None) -> str:
 
 
 def by_mode(policy: ApprovalPolicy, facts: CallFacts) -> Verdict:
-    """What the run's mode says where no rule does. See docs/permissions.md, "Profiles"."""
+    """Return the verdict of the run's mode where no rule applies. See docs/permissions.md, "Profiles"."""
     mode = policy.mode
     if mode is ApprovalMode.PLAN:
         return _said(Action.ALLOW, "plan")
     if facts.risk == "high" and policy.always_confirm_high:
         return _said(Action.ASK, "risk_high")
-    # What leaves the machine cannot be taken back: a low risk, or a kind that is not asked about, does not send it unasked.
+    # Data that leaves the machine cannot be recalled: neither low risk nor an unasked kind sends it without approval.
     if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low and not facts.sends):
         return _said(Action.ALLOW, "mode")
     if mode is ApprovalMode.MANUAL:
         return _said(Action.ASK, "manual")
     if mode is ApprovalMode.EDIT and _undoable(facts):
         return _said(Action.ALLOW, "mode")
-    # Nor may a tool of a kind that is not asked about change what lies outside of the workspace.
+    # Nor may a tool of an unasked kind change anything outside the workspace.
     leaves = facts.sends or (facts.changes and any(not path.inside for path in facts.paths))
     return _said(Action.ASK, "selective") if leaves or policy.flags.asks(facts.kind) else _said(Action.ALLOW, "mode")
 
 
 def _undoable(facts: CallFacts) -> bool:
-    """A change of files inside the workspace, or a line of commands that are all known to be harmless."""
+    """Whether the call only changes files inside the workspace, or is a line of commands known to be harmless."""
     safe = all(command.safe for command in facts.commands) if facts.commands else facts.writes
     return safe and bool(facts.commands or facts.paths) and all(path.inside for path in facts.paths) and not facts.hosts
 
@@ -203,8 +209,10 @@ def _said(action: Action, reason: str, about: str = "") -> Verdict:
 
 
 def narrowest(facts: CallFacts) -> tuple[str, ...]:
-    """The rules that together cover this call and as little else as can be written, one for each part; none where no rule can: it
-    is not certain in which folder a command runs, or it is fed a file from outside the workspace."""
+    """Return the most specific rules that together cover this call, one for each part.
+
+    Empty if no rule can: the folder of a command is uncertain, or it reads a file from outside the workspace.
+    """
     texts: list[str] = []
     for part in _asked_for(facts):
         match part:

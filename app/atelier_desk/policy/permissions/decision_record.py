@@ -1,4 +1,4 @@
-"""The facts of a verdict as they are kept with it, and read back: the same verdict again, from the journal alone."""
+"""Store the facts of a verdict, and reach the same verdict again from the journal only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class NamedFact(NamedTuple):
-    """What a call's own event says of it already."""
+    """Facts that the call's own event already contains."""
 
     tool: str
     section: str = ""
@@ -23,7 +23,10 @@ class NamedFact(NamedTuple):
 
 
 def grounds(facts: CallFacts, level: Level, *, unread: bool = False) -> DecisionRecord:
-    """What is kept of the facts, and by what they were decided; ``unread`` is a call that no rule was held against."""
+    """Return the facts to store, and what they were decided by.
+
+    ``unread`` marks a call that no rule was checked for.
+    """
     return DecisionRecord(
         version=VERSION,
         level=level.name,
@@ -52,12 +55,12 @@ def grounds(facts: CallFacts, level: Level, *, unread: bool = False) -> Decision
 
 
 def _unless_all(usual: Value, values: Sequence[Value]) -> tuple[Value, ...]:
-    """The values, or none when all of them are the usual one."""
+    """Return the values, or an empty tuple if all of them are the usual one."""
     return () if all(value == usual for value in values) else tuple(values)
 
 
 def facts(kept: DecisionRecord, named: NamedFact) -> CallFacts:
-    """The facts that were kept, as ``decide`` wants them."""
+    """Restore the facts for ``decide``."""
     count = len(kept.commands)
     paths = tuple(Path(spellings, kept.roots) for spellings in kept.paths)
     about = tuple((Concern(concern), what) for concern, what in kept.concerns)
@@ -91,5 +94,5 @@ def facts(kept: DecisionRecord, named: NamedFact) -> CallFacts:
 
 
 def again(kept: DecisionRecord, named: NamedFact, level: Level) -> Verdict:
-    """The verdict about a call of the past under these rules."""
+    """Return the verdict about a past call under these rules."""
     return decide([Level((), level.policy) if kept.unread else level], facts(kept, named))

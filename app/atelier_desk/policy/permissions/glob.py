@@ -1,4 +1,4 @@
-"""Patterns with ``*`` over words, without the backtracking that a regular expression may fall into."""
+"""Match ``*`` patterns over words without the backtracking of regular expressions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Item = TypeVar("Item")
 Piece = TypeVar("Piece")
 
 STAR = object()
-"""Stands in a pattern for any number of items, none included."""
+"""Matches any number of items, including none."""
 
 
 def covers(pattern: Sequence[object], items: Sequence[Item], same: Callable[[object, Item], bool]) -> bool:
-    """Whether the pattern covers all items; time is at most the product of both lengths.
+    """Whether the pattern matches all items; takes at most the product of both lengths.
 
-    The last star seen takes one item more whenever what follows it does not fit: an earlier star never has to be tried again.
+    The last star takes one more item whenever what follows does not match: earlier stars never have to be retried.
     """
     at, star, taken = 0, -1, 0
     place = 0
@@ -35,7 +35,7 @@ def covers(pattern: Sequence[object], items: Sequence[Item], same: Callable[[obj
 
 @lru_cache(maxsize=4096)
 def word(text: str) -> tuple[object, ...]:
-    """A word's pattern, character by character: ``*`` is any characters, a backslash takes the next character as it is."""
+    """Return the pattern of a word by character: ``*`` matches any characters, a backslash escapes the next one."""
     pieces: list[object] = []
     characters = iter(text)
     for character in characters:
@@ -47,17 +47,17 @@ def word(text: str) -> tuple[object, ...]:
 
 
 def word_covers(pattern: str, text: str) -> bool:
-    """Whether a word's pattern covers the text, letter for letter."""
+    """Whether a word's pattern matches the text exactly."""
     if not is_pattern(pattern):
         return pattern == text
     return covers(word(pattern), text, lambda piece, character: piece == character)
 
 
 def is_pattern(word: str) -> bool:
-    """Whether it may stand for something else than itself."""
+    """Whether it may match anything but itself."""
     return "*" in word or "\\" in word
 
 
 def literal(text: str) -> str:
-    """The pattern that covers this text alone."""
+    """Return the pattern that matches only this text."""
     return text.replace("\\", "\\\\").replace("*", "\\*")

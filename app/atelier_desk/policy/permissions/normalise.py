@@ -1,4 +1,4 @@
-"""One spelling for the paths and words of rules and of calls, so that both sides of a comparison are normalised by the same function."""
+"""Normalise the paths and words of rules and calls, so that both sides of a comparison use the same functions."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ _SLASHES = re.compile(r"(?<!:)/(?:\.?/)+")
 
 
 def folded(text: str) -> str:
-    """As the most forgiving file system compares names: in any letter case and Unicode form."""
+    """Return the text as the most lenient file system compares names: ignoring case and Unicode form."""
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
 def from_home(text: str) -> str:
-    """``~``, ``$HOME`` and ``${HOME}`` at the beginning as ``~``."""
+    """Replace ``~``, ``$HOME`` or ``${HOME}`` at the beginning by ``~``."""
     return _HOME.sub("~", text, count=1) if text[:1] in ("~", "$") else text
 
 
 @lru_cache(maxsize=4096)
 def word(text: str, home: str) -> str:
-    """A word of a command that may be a path: home written out, without ``//``, ``/./``, a leading ``./`` and a slash at its end.
+    """Normalise a word of a command that may be a path: home expanded, without ``//``, ``/./``, leading ``./`` and
+    trailing slash.
 
-    Options and addresses stay as they are.
+    Options and addresses stay unchanged.
     """
     if text.startswith("-") or "://" in text:
         return text
@@ -38,6 +39,6 @@ def word(text: str, home: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """A path without empty and ``.`` parts inside."""
+    """Remove empty and ``.`` parts inside a path."""
     text = _SLASHES.sub("/", text)
     return text[:-1] if text.endswith("/.") else text

@@ -1,8 +1,9 @@
-"""Which rules deny reading a path, which changing it, whatever tool a call uses.
+"""Which rules deny reading or changing a path, whatever tool a call uses.
 
-The one place for this: a rule against a path that covers a tool of ``READING`` denies reading it to every tool and command but
-those of ``NAMING``; one that covers a tool of ``WRITING`` denies changing it to every tool and command. ``file_ops(…)`` and ``*(…)`` deny
-both. Rules against other tools (``list_directory``, ``get_file_info``, ``render_3d_asset``) hold for those tools alone.
+This is the only place for it: a rule against a path that covers a tool of ``READING`` denies reading it to every tool
+and command except those of ``NAMING``; one that covers a tool of ``WRITING`` denies changing it to every tool and
+command. ``file_ops(…)`` and ``*(…)`` deny both. Rules against other tools (``list_directory``, ``get_file_info``,
+``render_3d_asset``) apply only to those tools.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from atelier_desk.policy.permissions.pattern import Pattern
 READING = ("read_file", "search_files")
 WRITING = ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
 NAMING = frozenset({"list_directory", "glob_files", "file_exists", "create_directory"})
-"""Tools that tell no more of a path than that it is there: what is denied is what stands in files."""
+"""Tools that reveal only that a path exists: denials protect the content of files."""
 _FILES = "file_ops"
 
 
@@ -40,7 +41,7 @@ def _covers(read: Pattern, tools: Iterable[str]) -> bool:
 
 
 def held_for(read: Pattern, facts: CallFacts) -> tuple[Path, ...]:
-    """The paths of a call that a rule against reading or changing paths is held against, although it names another tool."""
+    """Return the paths of a call to which a rule against reading or changing paths applies although it names another tool."""
     found: tuple[Path, ...] = ()
     if denies_reading(read) and facts.tool not in NAMING:
         found = (*facts.paths, *facts.revealed, *facts.contained)
@@ -50,7 +51,7 @@ def held_for(read: Pattern, facts: CallFacts) -> tuple[Path, ...]:
 
 
 def bans(rules: Iterable[PermissionRule]) -> tuple[DeniedPattern, ...]:
-    """Those of the rules that deny reading or changing paths. One that cannot be read makes every call ask, and is none of them."""
+    """Return the rules that deny reading or changing paths. Unparsable rules are skipped: they make every call ask."""
     found: list[DeniedPattern] = []
     for rule in rules:
         if rule.action is not Action.DENY:

@@ -1,11 +1,12 @@
-"""The text of a rule, read: whose calls it covers, and which of them.
+"""Parse the text of a rule: which tools it covers, and which of their calls.
 
-Forms (specification, "Permissions"): ``name``, ``name(argument)``, ``section:id`` and ``*``. What an argument means follows from the call:
-``domain:`` is a host, else the call's commands, paths or agents, whichever it has.
+Forms (docs/permissions.md): ``name``, ``name(argument)``, ``section:id`` and ``*``. The meaning of an argument follows
+from the call: ``domain:`` is a host, otherwise it is matched against the call's commands, paths or agents.
 
-A rule for commands holds in the workspace folder, or in the one it begins with: ``run_command(cd vendor && make)``, ``cd packages/* && …``.
-A star stands for any words but those a rule must spell out: options that run another program or that the table of commands does not know,
-and files outside the workspace. ``run_command`` and ``run_command(*)`` mean every command in every folder; exact words mean just these.
+A rule for commands applies in the workspace folder, or in the one it begins with: ``run_command(cd vendor && make)``,
+``cd packages/* && …``. A star matches any words except those a rule must spell out: options that run another program or
+that the table of commands does not know, and files outside the workspace. ``run_command`` and ``run_command(*)`` cover
+every command in every folder; literal words cover just these.
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[\w.*-]+(?:\(.+\))?|section:[\w.-]+", re.DOTALL)
 _HOST = re.compile(r"(?:(?:\*\.)?(?:[\w-]+\.)*[\w-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?", re.ASCII)
 _HOSTS = ("domain:", "local:")
-"""What the argument of a rule about hosts begins with; ``local:`` marks one of the user's own network."""
+"""Prefixes of a host argument; ``local:`` marks a host of the user's own network."""
 ANY_WORDS = "*"
 PREFIX = ":*"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A rule's text in its parts; ``argument`` is None when the rule covers every call of the named tools."""
+    """A parsed rule; ``argument`` is None when the rule covers every call of the named tools."""
 
     name: str = ""
     section: str = ""
     argument: str | None = None
 
     def names(self, facts: CallFacts) -> bool:
-        """Whether the call is one of the tools, the section or the server that the rule is about."""
+        """Whether the call's tool, section or server is the one the rule names."""
         if self.section:
             return facts.section == self.section
         if glob.word_covers(self.name, facts.tool) or (facts.section != "" and facts.section == self.name):
@@ -54,7 +55,7 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Pattern:
-    """The rule that the text writes; ``UsageError`` says what is wrong with it and what is allowed."""
+    """Parse a rule; ``UsageError`` says what is wrong and what is allowed."""
     if not _NAME.fullmatch(text):
         raise UsageError(
             N_("“{rule}” is not a rule. Write tool, tool(argument), section:name, mcp__server or *."),
@@ -92,11 +93,12 @@ def _check(rule: str, argument: str) -> None:
 def covers_command(argument: str, command: CommandFact, home: str = "", *, strictly: bool) -> bool:
     """Whether an argument covers one simple command.
 
-    ``git log:*`` covers the words ``git log`` and any after them, ``git * main`` any words at the star, anything else the whole command.
-    Allowing (``strictly``), a star stands for no word that must be spelled out (``CommandFact.spelled_out``), and the command runs in the
-    workspace folder, or in the one that the argument begins with: ``cd vendor && make``. A star alone means every command.
-    Forbidding, any folder will do when none is named, the program is recognised by its last name too (``/bin/rm`` is ``rm``), and a word
-    that is a path by every spelling of it, in any letter case. ``~`` and ``$HOME`` of the argument are ``home``.
+    ``git log:*`` covers the words ``git log`` and any after them, ``git * main`` any words at the star, anything else
+    the whole command. For allowing (``strictly``), a star does not match words that must be spelled out
+    (``CommandFact.spelled_out``), and the command must run in the workspace folder or in the one that the argument
+    begins with: ``cd vendor && make``. A star alone covers every command. For forbidding, any folder matches if none is
+    named, the program also matches by its last name (``/bin/rm`` is ``rm``), and a word that is a path by each of its
+    spellings, ignoring case. ``~`` and ``$HOME`` of the argument are ``home``.
     """
     wanted = _line_of(_with_home(argument, home))
     if not _in_folder(wanted, command.folder, strictly=strictly):
@@ -121,7 +123,7 @@ def _in_folder(wanted: _Line, folder: str | None, *, strictly: bool) -> bool:
 def _with_home(argument: str, home: str) -> str:
     if not home or ("~" not in argument and "$" not in argument):
         return argument
-    # What stands in quotes is taken letter by letter there as in a shell, but for the variable in double quotes.
+    # Quoted text is literal as in a shell, except for the variable in double quotes.
     return _AT_HOME.sub(lambda found: found[1] + (home if '"' in found[1] else re.sub(r"([\s\\*'\"])", r"\\\1", home)), argument)
 
 
@@ -130,14 +132,14 @@ _AT_HOME = re.compile(r"""(^|\s|\s"|=)(?:~(?=/|\s|$)|\$HOME(?![A-Za-z0-9_])|\$\{
 
 @lru_cache(maxsize=4096)
 def _tidy(argument: str, home: str) -> tuple[object, ...]:
-    """The words of a command's pattern, as they are compared when it is about forbidding."""
+    """Return the words of a command pattern as compared for forbidding."""
     words = _line_of(_with_home(argument, home)).words
     return tuple(normalise.word(each, home) if isinstance(each, str) else each for each in words)
 
 
 @lru_cache(maxsize=512)
 def _spellings(command: CommandFact, home: str) -> tuple[tuple[str, ...], ...]:
-    """For each word of a command the ways to say it; the program goes by its last name too."""
+    """Return, for each word of a command, its possible spellings; the program also by its last name."""
     also = command.also or ((),) * len(command.words)
     found = [(word, *more) for word, more in zip(command.words, also, strict=True)]
     found[0] = tuple(name for each in found[0] for name in (each, each.rpartition("/")[2]))
@@ -147,24 +149,27 @@ def _spellings(command: CommandFact, home: str) -> tuple[tuple[str, ...], ...]:
 def _is_spelled(piece: object, said: tuple[str, ...]) -> bool:
     if not isinstance(piece, str):
         return False
-    # Letter case tells options and words of programs apart, and file names not everywhere.
+    # Case matters for options and words of programs, but not for file names on every system.
     files = [each for each in said if ("/" in each or "." in each) and not each.startswith("-")]
     return any(glob.word_covers(piece, each) for each in said) or any(glob.word_covers(_folded(piece), _folded(each)) for each in files)
 
 
 def programs(command: CommandFact) -> tuple[str, ...]:
-    """The names that a command's program goes by: as it is written, and its last name. None for a command without words."""
+    """Return the names of a command's program: as written, and its last name. Empty for a command without words."""
     return (command.words[0], command.words[0].rpartition("/")[2]) if command.words else ()
 
 
 def program(argument: str) -> str:
-    """The last name, in small letters, of the program that every command covered by the argument runs; empty when there is none."""
+    """Return the lower-case last name of the program that every covered command runs.
+
+    Empty if there is no single one.
+    """
     first = next(iter(_line_of(argument).words), "")
     return _last(first) if isinstance(first, str) and not glob.is_pattern(first) else ""
 
 
 def last_names(command: CommandFact) -> set[str]:
-    """The names of a command's program, links followed, as ``program`` spells them."""
+    """Return the last names of a command's program, links resolved, as spelled by ``program``."""
     return {_last(each) for each in (*command.words[:1], *(command.also[0] if command.also else ()))}
 
 
@@ -177,8 +182,11 @@ def _fits(wanted: tuple[object, ...], words: tuple[str, ...]) -> bool:
 
 
 class _Line(NamedTuple):
-    """The pattern of a command. ``folder``: a pattern of where it runs, None where none is named; ``plain``: how many words stand before
-    the first with a star, without end when there is nothing but stars."""
+    """The pattern of a command.
+
+    ``folder``: pattern of where it runs, None if not named; ``plain``: number of words before the first one with a
+    star, infinite if there are only stars.
+    """
 
     words: tuple[object, ...]
     folder: str | None
@@ -190,7 +198,7 @@ _CD = re.compile(r"""cd\s+((?:[^\s'"\\&]|'[^']*'|"[^"]*"|\\.)+)\s+&&\s+(.+)""", 
 
 @lru_cache(maxsize=4096)
 def _line_of(argument: str) -> _Line:
-    """An argument about a command, taken apart: ``cd FOLDER && `` in front of it is where it runs."""
+    """Parse an argument about a command: a leading ``cd FOLDER && `` is where it runs."""
     folder = None
     if there := _CD.fullmatch(argument):
         (word,) = _words(there[1])
@@ -205,13 +213,13 @@ def _line_of(argument: str) -> _Line:
 
 
 def in_its_folder(argument: str) -> str:
-    """An argument about a command without the folder it begins with: ``make`` of ``cd vendor && make``."""
+    """Return an argument about a command without its leading folder: ``make`` for ``cd vendor && make``."""
     there = _CD.fullmatch(argument)
     return there[2] if there else argument
 
 
 def _words(argument: str) -> tuple[object, ...]:
-    """The words of a command's pattern, quotes taken off: what stands in quotes is taken letter by letter."""
+    """Return the words of a command pattern without quotes: quoted text is literal."""
     prefix = argument.endswith(PREFIX)
     words: list[object] = []
     word: list[str] | None = None
@@ -244,12 +252,15 @@ def _piece(word: list[str]) -> object:
 
 
 def command_text(words: tuple[str, ...]) -> str:
-    """A command as it is written: the argument of a rule that covers it alone, in the workspace folder."""
+    """Return a command as text: the argument of a rule that covers only this command, in the workspace folder."""
     return " ".join(_quoted(one) for one in words)
 
 
 def folder_text(folder: str) -> str:
-    """What stands before a command in a rule that holds in this folder alone: ``cd vendor && ``; nothing for the workspace folder."""
+    """Return the prefix for a rule that applies only in this folder.
+
+    ``cd vendor && ``; empty for the workspace folder.
+    """
     return f"cd {_quoted(folder)} && " if folder else ""
 
 
@@ -262,10 +273,10 @@ def _quoted(word: str) -> str:
 
 
 def covers_path(argument: str, path: Path, home: str, *, strictly: bool) -> bool:
-    """Whether an argument covers a path, in the manner of .gitignore.
+    """Whether an argument covers a path, in .gitignore syntax.
 
-    Allowing (``strictly``) needs every spelling of the path and the exact letters; forbidding is content with one spelling, in any
-    letter case and Unicode form, since some file systems take them for the same name.
+    For allowing (``strictly``) every spelling of the path must match, including case; for forbidding one spelling is
+    enough, ignoring case and Unicode form, because some file systems treat them as the same name.
     """
     seen = _seen(path, home, folded=not strictly)
     if strictly:
@@ -275,8 +286,10 @@ def covers_path(argument: str, path: Path, home: str, *, strictly: bool) -> bool
 
 
 class _Spelling(NamedTuple):
-    """One spelling of a path, as patterns see it: from the root of the file system, from home where it lies there, and from each granted
-    folder it lies in."""
+    """One spelling of a path.
+
+    Relative to the file system's root, to home, and to each granted folder that contains it.
+    """
 
     whole: str
     at_home: str | None
@@ -285,7 +298,7 @@ class _Spelling(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _seen(path: Path, home: str, *, folded: bool) -> tuple[_Spelling, ...]:
-    """The spellings of a path, taken apart once for all rules that it is held against."""
+    """Return the spellings of a path, computed once for all rules."""
     as_written = _folded if folded else str
     home, roots = as_written(home), [as_written(root) for root in path.roots]
     found = []
@@ -308,7 +321,7 @@ def _covers_spelling(argument: str, seen: _Spelling) -> bool:
 
 @lru_cache(maxsize=4096)
 def _placed(argument: str) -> tuple[Start, str]:
-    """Where the paths of an argument begin, and the line of .gitignore that they are written as there."""
+    """Return the folder that an argument is relative to, and its .gitignore line there."""
     said = normalise.from_home(argument)
     if said.startswith("//"):
         return "top", normalise.tidy("/" + said.lstrip("/"))
@@ -321,7 +334,7 @@ Start = Literal["workspace", "home", "top"]
 
 
 class PathPattern(NamedTuple):
-    """An argument about paths; ``matches`` says of a path below ``start`` whether the line covers it, in any letter case."""
+    """An argument about paths; ``matches`` tells whether its line covers a path below ``start``, ignoring case."""
 
     start: Start
     line: str
@@ -329,7 +342,7 @@ class PathPattern(NamedTuple):
 
 
 def placed(argument: str) -> PathPattern | None:
-    """An argument about paths in its parts; None for one that names none."""
+    """Parse an argument about paths; None for one that names none."""
     start, line = _placed(argument)
     read = _line(_folded(line))
     if read is None or read.regex is None:
@@ -339,9 +352,11 @@ def placed(argument: str) -> PathPattern | None:
 
 
 def folder(argument: str) -> str:
-    """What every path covered by the argument begins with below a granted folder, whole names in any letter case: ``src`` of
-    ``src/**``, all of ``/src/a.py``; empty when that is not certain. A line of .gitignore with a slash before its end starts at the top
-    (gitignore(5))."""
+    """Return the leading folder, in lower case, of every path that an argument covers below a granted folder.
+
+    ``src`` for ``src/**``, all of ``/src/a.py``; empty if uncertain. A .gitignore line with a slash before its end is
+    anchored at the top (gitignore(5)).
+    """
     line = argument.removeprefix(".") if argument.startswith("./") else argument
     start = line.removeprefix("/")
     if "/" not in line.rstrip("/"):
@@ -356,7 +371,7 @@ _PLAIN = re.compile(r"[\w./-]+", re.ASCII)
 
 
 def folders(path: Path) -> set[str]:
-    """All that a path begins with below its granted folders, in all its spellings, as ``folder`` spells it."""
+    """Return all leading folders of a path below its granted folders, in all spellings, as in ``folder``."""
     roots = [_folded(root) for root in path.roots]
     below = {each[len(root) :].lstrip("/") for each in map(_folded, path.spellings) for root in roots if within(root, each)}
     return {"/".join(parts[: end + 1]) for each in below for parts in (each.split("/"),) for end in range(len(parts))}
@@ -369,8 +384,10 @@ def _line_covers(line: str, path: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _line(line: str) -> GitIgnoreSpecPattern | None:
-    """One line of .gitignore; a leading number sign and spaces at the end belong to the name. None for one that names no path, as a command
-    that ends with a backslash does; git takes it for no path either."""
+    """Compile one .gitignore line; a leading number sign and trailing spaces belong to the name.
+
+    None for a line that names no path, such as a command that ends with a backslash; git ignores it too.
+    """
     from pathspec.patterns.gitignore.base import GitIgnorePatternError
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
@@ -383,7 +400,10 @@ def _line(line: str) -> GitIgnoreSpecPattern | None:
 
 
 def path_text(path: Path, home: str) -> str:
-    """The argument of a rule that covers this path alone. Seen from its granted folder it would cover the same name in every other one."""
+    """Return the argument of a rule that covers only this path.
+
+    Relative to its granted folder it would cover the same name in every other granted folder.
+    """
     spelling = path.spellings[-1]
     if home and within(home, spelling) and spelling != home:
         return "~/" + _escaped(spelling[len(home.rstrip("/")) + 1 :])
@@ -399,8 +419,11 @@ def is_about_hosts(argument: str) -> bool:
 
 
 def covers_host(argument: str, host: str) -> bool:
-    """``domain:python.org`` covers that host, ``domain:*.python.org`` it and every one below it; with a port, that port alone. Letter case
-    does not count. ``host`` has its port behind it where that is not the usual one."""
+    """Whether an argument covers a host; a port restricts it to that port. Case is ignored.
+
+    ``domain:python.org`` covers that host, ``domain:*.python.org`` also all its subdomains. ``host`` includes an
+    unusual port.
+    """
     wanted, wanted_port = _with_port(argument.partition(":")[2])
     said, port = _with_port(host)
     if wanted_port and not (wanted_port == port or (not port and wanted_port in _USUAL)):
@@ -414,12 +437,12 @@ _USUAL = ("80", "443")
 
 
 def is_for_port(argument: str) -> bool:
-    """Whether the argument of a rule about hosts names a port."""
+    """Whether the argument of a host rule names a port."""
     return bool(_with_port(argument.partition(":")[2])[1])
 
 
 def _with_port(text: str) -> tuple[str, str]:
-    """Host and port, the port empty where there is none; an IPv6 address stands in brackets or has no port."""
+    """Split into host and port (empty if none); an IPv6 address is in brackets or has no port."""
     text = text.casefold()
     if text.startswith("["):
         name, _bracket, port = text[1:].partition("]")

@@ -1,4 +1,4 @@
-"""Paths whose change asks a person every time: protected names, and the program's own data."""
+"""Paths whose change always asks: protected names, and the program's own data."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["may_be", "protected"]
 
 
 def protected(paths: Iterable[Path], own: Iterable[str] = ()) -> str:
-    """The first path, as the call names it, whose change asks every time; empty when there is none.
+    """Return the first path, as the call names it, whose change always asks; empty if there is none.
 
-    ``own``: absolute folders of the program's own data. Letter case and Unicode form do not count, links are followed.
+    ``own``: absolute folders of the program's own data. Case and Unicode form are ignored, links are resolved.
     """
     folders = [folded(folder) for folder in own]
     for path in paths:

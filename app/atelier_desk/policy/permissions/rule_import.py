@@ -1,7 +1,7 @@
-"""Rules that other programs keep, read line by line: what each becomes here, or why it becomes nothing.
+"""Import the rules of other programs line by line: the resulting rules, or why there is none.
 
-Understood: ``.claude/settings.json`` and ``settings.local.json`` (``permissions`` with ``allow``,
-``ask`` and ``deny``), and ``opencode.json`` (``permission``, where the last rule that matches wins).
+Supported: ``.claude/settings.json`` and ``settings.local.json`` (``permissions`` with ``allow``, ``ask`` and ``deny``),
+and ``opencode.json`` (``permission``, where the last matching rule wins).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.support.i18n import N_
 
 LINES = 5_000
-"""Rules read from one file at most."""
+"""Maximum rules read from one file."""
 
 _WRITES = ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
 _READS = ("read_file", "search_files", "get_file_info", "copy_file")
@@ -32,7 +32,7 @@ _TOOLS = {
     "TodoWrite": ("TodoTool",), "AskUserQuestion": ("UserQuestionTool",), "Skill": ("activate_skill",),
 }  # fmt: skip
 _STRICT = {"Read": _READS, "Edit": _WRITES, "Write": _WRITES}
-"""What forbids reading or writing a file there forbids it here in every tool that does."""
+"""Rules that forbid reading or writing a file there forbid it for all tools here."""
 
 _OPENCODE = {
     "bash": "Bash", "edit": "Edit", "read": "Read", "glob": "Glob", "grep": "Grep", "list": "LS", "webfetch": "WebFetch",
@@ -52,13 +52,16 @@ _COPILOT: dict[str, tuple[str, ...]] = {
     "fetch_webpage": ("WebFetch",), "todo": ("TodoWrite",), "todos": ("TodoWrite",), "manage_todo_list": ("TodoWrite",),
     "runsubagent": ("Agent",), "custom-agent": ("Agent",), "askquestions": ("AskUserQuestion",),
 }  # fmt: skip
-"""Tools and sets of tools of Copilot's agents in VS Code and at GitHub, in the older and the newer spelling."""
+"""Tools and tool sets of Copilot's agents in VS Code and on GitHub, in older and newer spelling."""
 _COPILOT_SETS = frozenset({"search", "edit", "read", "execute", "runcommands", "runtasks", "web", "todo", "agent", "vscode", "new"})
-"""What stands before a slash there and is no MCP server."""
+"""Prefixes before a slash that are not MCP servers."""
 
 
 def agent_tools_for(name: str) -> tuple[str, ...]:
-    """``tools_for`` an agent's file, where also names of Copilot stand: ``search``, ``edit/editFiles``. Rules have no such names."""
+    """Like ``tools_for``, including Copilot names that occur in agent files but not in rules.
+
+    ``search``, ``edit/editFiles``.
+    """
     of, slash, own = name.casefold().rpartition("/")
     if slash and of not in _COPILOT_SETS:
         return ()
@@ -68,7 +71,7 @@ def agent_tools_for(name: str) -> tuple[str, ...]:
 
 
 def tools_for(name: str) -> tuple[str, ...]:
-    """The tools here that do what another program's tool does, in the spelling of Claude Code or opencode; none for an unknown."""
+    """Return our equivalents of another program's tool (Claude Code or opencode spelling); empty if unknown."""
     spelled = _OPENCODE.get(name.casefold(), name)
     known = {each.casefold(): tools for each, tools in _TOOLS.items()}
     return _TOOLS.get(spelled) or known.get(spelled.casefold(), ())
@@ -76,7 +79,7 @@ def tools_for(name: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One rule of the file as it stands there, what it becomes, in words why it becomes nothing, and why what it becomes never matches."""
+    """One rule of the file as written, the resulting rule, or why there is none, or why it never matches."""
 
     source: str
     rules: tuple[PermissionRule, ...] = ()
@@ -85,7 +88,7 @@ class Line:
 
 
 def read(text: str) -> tuple[Line, ...]:
-    """Every rule of a file; ``UsageError`` when it is no file with rules. Nothing is stored."""
+    """Return every rule of a file; ``UsageError`` if it contains none. Stores nothing."""
     try:
         whole = jsonc.loads(text)
     except (ValueError, RecursionError) as error:
@@ -132,7 +135,10 @@ def _line(source: str, action: Action, entry: str) -> Line:
 
 
 def _opencode(found: dict[str, Any]) -> Iterator[Line]:
-    """The last rule that matches wins there, the strictest here: what a later rule loosens is left to be written by hand."""
+    """Convert opencode rules.
+
+    There the last matching rule wins, here the strictest: what a later rule relaxes must be written by hand.
+    """
     for key, said in found.items():
         if isinstance(said, str):
             yield _opencode_line(f"{key}: {said}", key, None, said)
@@ -160,7 +166,7 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
 
 
 def _wider(one: str, other: str) -> bool:
-    """Whether the first covers what the second is written for."""
+    """Whether the first pattern covers what the second is written for."""
     return glob.word_covers(one, other)
 
 

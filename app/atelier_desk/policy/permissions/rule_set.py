@@ -1,4 +1,4 @@
-"""The rules of a run, read once and sorted by what they are about, so that a call meets only those that may cover it."""
+"""The rules of a run, parsed once and indexed, so that a call is compared only with those that may cover it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from atelier_desk.policy.permissions.pattern import Pattern
 
 @dataclass(frozen=True, slots=True)
 class ReadRule:
-    """A rule and what its text says.
+    """A parsed rule.
 
     Attributes:
-        place: its number in the run's rules: of several that cover a call the first is named.
-        prefix: what the names of its tools begin with.
-        program: the last name of the program that the commands it covers run; empty when that is not certain.
-        folder: what the paths it covers begin with, below a granted folder; empty when that is not certain.
+        place: its position in the run's rules: of several matching rules, the first is named.
+        prefix: prefix of the names of its tools.
+        program: last name of the program of all commands it covers; empty if uncertain.
+        folder: leading folder of the paths it covers below a granted folder; empty if uncertain.
     """
 
     place: int
@@ -31,10 +31,10 @@ class ReadRule:
 
 
 class RuleSet:
-    """The rules by action and name.
+    """Rules by action and name.
 
     Raises:
-        UsageError: the text of one cannot be read.
+        UsageError: the text of a rule cannot be parsed.
     """
 
     def __init__(self, rules: Iterable[PermissionRule]) -> None:
@@ -54,7 +54,7 @@ class RuleSet:
                 self._named.setdefault((rule.action, f"section:{read.section}" if read.section else read.name), []).append(one)
 
     def about(self, action: Action, facts: CallFacts) -> list[ReadRule]:
-        """Those of an action that may cover the call, in their order: every one that does is among them."""
+        """Return the rules of an action that may cover the call, in order; a superset of those that do."""
         names = {facts.tool, facts.section, f"section:{facts.section}", f"mcp__{facts.server}", *facts.path_tools}
         found = [one for name in names for one in self._named.get((action, name), ())]
         found += [one for one in self._patterns[action] if facts.tool.startswith(one.prefix)]

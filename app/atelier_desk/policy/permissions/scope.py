@@ -1,4 +1,4 @@
-"""Which of the owner's rules hold for a run, and which of them its sub-agents get."""
+"""Which of the user's rules apply to a run, and which of them its sub-agents inherit."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from atelier_desk.domain.permission import Action, Holds, PermissionRule, RuleSc
 def for_run(
     chosen: ApprovalSettings, mode: ApprovalMode, *, run_id: str, workflow_id: str, agent_id: str, workspace: Sequence[str]
 ) -> ApprovalPolicy:
-    """What holds for a root run: the settings and its agent's mode, with the rules in whose scope the run is."""
-    # What another agent may not do goes along: it may become a sub-agent of this run.
+    """Return the policy of a root run: the settings, its agent's mode, and the rules whose scope includes the run."""
+    # Include restrictions of other agents: they may become sub-agents of this run.
     others = [rule for rule in chosen.rules if rule.scope is RuleScope.AGENT and rule.action is not Action.ALLOW]
     here = {"run_id": run_id, "workflow_id": workflow_id, "agent_id": agent_id, "folder": first(workspace)}
     rules = tuple(rule.bare() for rule in chosen.rules if rule.holds_for(**here) or rule in others)
@@ -21,15 +21,15 @@ def for_run(
 
 
 def first(workspace: Sequence[str]) -> str:
-    """The folder in whose scope a run is: the first granted one, where its commands run; empty without any."""
+    """Return the folder that scopes a run: the first granted one, where its commands run; empty if there is none."""
     return workspace[0] if workspace else ""
 
 
 def holds(workflow_id: str, workspace: Sequence[str], *, local: bool) -> Holds:
-    """Where a yes from now on holds, which is no further than what was looked at.
+    """Return the scope of a new permission, which is no wider than what was reviewed.
 
-    ``local``: the call works on files or runs a command. What ``make`` does is another thing in the next folder; a host or a server is the
-    same one everywhere.
+    ``local``: the call works on files or runs a command. ``make`` does something else in the next folder; a host or
+    server is the same everywhere.
     """
     if not local:
         return Holds(RuleScope.ALWAYS)
@@ -38,7 +38,7 @@ def holds(workflow_id: str, workspace: Sequence[str], *, local: bool) -> Holds:
 
 
 def handed_down(rules: Iterable[PermissionRule], parent_agent: str, agent: str, root_run: str) -> tuple[PermissionRule, ...]:
-    """The rules of a sub-agent: what binds its parent binds it too, what its parent alone is allowed does not come with it."""
+    """Return the rules of a sub-agent: its parent's restrictions apply, but not permissions of its parent only."""
     handed: list[PermissionRule] = []
     for rule in rules:
         if rule.scope is RuleScope.AGENT and rule.scope_id == parent_agent and agent != parent_agent:
@@ -50,5 +50,8 @@ def handed_down(rules: Iterable[PermissionRule], parent_agent: str, agent: str, 
 
 
 def of_agent(rules: Iterable[PermissionRule], agent: str) -> tuple[PermissionRule, ...]:
-    """Those that hold for the calls of this agent: a run carries the rules of other agents for its sub-agents."""
+    """Return the rules that apply to this agent's calls.
+
+    A run also carries rules of other agents for its sub-agents.
+    """
     return tuple(rule for rule in rules if rule.scope is not RuleScope.AGENT or rule.scope_id == agent)

@@ -1,18 +1,21 @@
-"""What a team has read from outside: names of hosts, servers, paths and commands. After it, some calls ask (``Concern.TAINTED``)."""
+"""Outside sources that a team has read.
+
+Hosts, servers, paths and commands. After that, some calls ask (``Concern.TAINTED``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 NAMED = 5
-"""How many are kept: that something was read decides, the names are for the person who is asked."""
+"""Maximum number of stored names: any source counts, the names are information for the person asked."""
 
 
 def merged(first: tuple[str, ...], *others: Iterable[str]) -> tuple[str, ...]:
-    """The names of all, each once, the first ``NAMED`` of them; empty ones say nothing.
+    """Return the distinct non-empty names, at most ``NAMED``.
 
-    Files give way to hosts, servers and commands: many of them may lie in one folder, which the owner may come to trust, and then the
-    others are what counts.
+    Hosts, servers and commands take precedence over files: many files may lie in one folder that the user later trusts,
+    and then the others matter.
     """
     names = tuple(dict.fromkeys(name for names in (first, *others) for name in names if name))
     if len(names) <= NAMED:
@@ -22,5 +25,5 @@ def merged(first: tuple[str, ...], *others: Iterable[str]) -> tuple[str, ...]:
 
 
 def is_path(name: str) -> bool:
-    """Whether a name is that of a file: absolute, with ``/`` between the parts. No host, server or command begins like one."""
+    """Whether a name is a file's: absolute, with ``/`` separators. Hosts, servers and commands never begin so."""
     return name.startswith("/") or name[1:3] == ":/"

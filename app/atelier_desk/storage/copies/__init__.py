@@ -1,1 +1,1 @@
-"""Copies of a data folder: backups, restores, exports, and looking into one."""
+"""Copies of a data folder: backups, restores, exports, and their inspection."""

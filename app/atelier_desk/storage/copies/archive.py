@@ -1,8 +1,8 @@
-"""The file of a backup: one zip with a copy of the database, the reports, the user's own tools and the attachments.
+"""The backup file: one zip with a copy of the database, the reports, the user's own tools and the attachments.
 
-A copy is proven by unpacking it, opening its database in a process of its own, reading it through and counting its rows. Nothing in the
-file can change unnoticed: its list of contents has the SHA-256 of every file in it, and the comment that ends the zip the SHA-256 of all
-bytes before it, also of those that no file of it covers.
+A copy is verified by unpacking it, opening its database in a separate process, reading all of it and counting its rows.
+No change of the file goes unnoticed: its manifest has the SHA-256 of every file in it, and the comment at the end of
+the zip has the SHA-256 of all bytes before it, including those outside any entry.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from atelier_desk.support.threads import in_storage_thread
 FORMAT = 1
 MANIFEST = "backup.json"
 FOLDERS = ("database", "reports", "tools", "attachments")
-"""What a backup holds of the data folder. Settings, agents and providers are in the database; pictures that were sent, in its events."""
+"""Folders that a backup contains. Settings, agents and providers are in the database; sent images are in its events."""
 SEAL = b"sha256:"
-"""Begins the comment of the zip; 64 hexadecimal digits follow and end the file."""
+"""Start of the zip comment; 64 hexadecimal digits follow and end the file."""
 SEAL_BYTES = len(SEAL) + 64
 CHUNK = 1024 * 1024
 MANIFEST_BYTES = 256 * 1024 * 1024
-"""Most bytes of the list of contents, which is read as a whole: some two million files."""
+"""Maximum size of the manifest, which is read into memory: about two million files."""
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
 NO_BACKUP = N_("{path} is no backup: a backup is a zip file that was written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
@@ -58,12 +58,14 @@ class BackupInfo:
         created_at: when it was made, RFC 3339.
         size: bytes of the file.
         files: how many files are in it.
-        damaged: reports in it (``<workflow id>/<name>.md``) that were missing, damaged or changed by another program when it was made.
-        attachments: those that were missing or not as they were kept when it was made.
-        damaged_rows: of the database in it, that were missing or not as they were written when it was made.
+        damaged: its reports (``<workflow id>/<name>.md``) that were already missing, damaged or changed by another
+            program.
+        attachments: those that were already missing or damaged when the backup was made.
+        damaged_rows: rows of its database that were already missing or damaged.
         replaced: after a restore, the folder that the replaced data went to.
-        own: the data folder it was looked at for made it, and it is as it was made.
-        whole: nothing in it was damaged before it was made. A file that is missing is told, and no reason to make another one.
+        own: made by the data folder it was verified for, and unchanged since.
+        whole: nothing in it was damaged before the backup. Missing files are reported but do not count here: another
+            backup would lack them too.
     """
 
     path: Path
@@ -84,10 +86,10 @@ class BackupInfo:
 
 
 async def verify(path: Path, root: Path | None = None) -> BackupInfo:
-    """Unpack a backup into a temporary folder, open it, read it through and compare every file and row with its list of contents.
+    """Unpack a backup into a temporary folder, read its database, and check every file and row against its manifest.
 
     Args:
-        root: the data folder that may have made it.
+        root: the data folder that may have made the backup.
 
     Raises:
         StorageError: ``damaged`` or ``newer_schema``.
@@ -97,7 +99,7 @@ async def verify(path: Path, root: Path | None = None) -> BackupInfo:
 
 
 async def verify_fresh(target: Path) -> BackupInfo:
-    """Verify a backup that was just made; one that fails is deleted."""
+    """Verify a backup that was just made; delete it if that fails."""
     try:
         return await verify(target)
     except StorageError as error:
@@ -135,7 +137,7 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
 
 
 def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> None:
-    """Write the zip beside its target, sync it, rename it."""
+    """Write the zip beside its target, sync it, then rename it."""
     temporary = target.with_name(f".{target.name}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -161,13 +163,13 @@ def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> 
 
 
 def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, str]:
-    """Put a folder into the archive. Returns the SHA-256 of each file as it was put in, by its name there."""
+    """Add a folder to the archive. Returns the SHA-256 of each added file by its name there."""
     hashes = {}
     archive.writestr(f"{name}/", "")
     for path in sorted(folder.rglob("*")):
         entry = f"{name}/{path.relative_to(folder).as_posix()}"
         if path.is_symlink():
-            continue  # what it points to may be anything of this machine
+            continue  # a link may point to anything on this machine
         if path.is_dir():
             archive.writestr(f"{entry}/", "")
         elif path.is_file() and entry != "database/LOCK":
@@ -183,7 +185,7 @@ def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, 
 
 
 def _seal(file: BinaryIO) -> bytes:
-    """What the file has to end with: the hash of all bytes before that place. The file is left there."""
+    """Return the comment that must end the file: the hash of all bytes before it. Leaves the file at that position."""
     left = file.seek(-SEAL_BYTES, os.SEEK_END)
     file.seek(0)
     digest = hashlib.sha256()
@@ -194,8 +196,10 @@ def _seal(file: BinaryIO) -> bytes:
 
 
 def _unpack(path: Path, folder: Path) -> dict[str, Any]:
-    """Unpack into a folder and return the list of contents; entries that would leave the folder are refused, and so is every bit that is
-    not as it was written."""
+    """Unpack into a folder and return the manifest.
+
+    Refuses entries that would leave the folder, and any changed byte.
+    """
     try:
         if path.exists() and not path.is_file():
             raise StorageError(NO_BACKUP, code="damaged", path=path)
@@ -222,19 +226,22 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
         raise
     except FileNotFoundError as error:
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
-    except Exception as error:  # a damaged zip fails in many ways: also as encrypted, or compressed by another method
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # a place before the file's beginning
+    except Exception as error:  # a damaged zip fails in many ways, for example as encrypted or as compressed by another method
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # seeking before the start of the file
             raise errors.from_os_error(error, folder) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
 
 def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
-    """Refuse to unpack what would fill the disk: a small zip may hold any number of bytes. No more than it says are ever unpacked."""
+    """Refuse to unpack what would fill the disk.
+
+    A small zip can expand to any size. Never unpacks more than it declares.
+    """
     preflight.require_room(folder, sum(item.file_size for item in archive.infolist()))
 
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
-    """Names of the unpacked files that are missing, not listed, or not as they are listed."""
+    """Return the names of unpacked files that are missing, unlisted, or different from the manifest."""
     found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
     del found[MANIFEST]
     return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))

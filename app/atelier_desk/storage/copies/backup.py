@@ -1,4 +1,4 @@
-"""Backups of an open database: the copy is made while no write runs."""
+"""Back up an open database: the copy is made while no write runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
 ATTEMPTS = 3
-"""The engine may rearrange its files while they are copied, without a write; then the copy is made again."""
+"""The engine may rearrange its files during the copy even without writes; then the copy is repeated."""
 EXISTS = N_("There is a file at {path} already; choose another name for the backup.")
 
 
 async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
-    """Back up an open database with the files that belong to it into a new zip file, and verify it.
+    """Back up an open database and its files into a new zip file, and verify it.
 
-    Reports, attachments and rows that were damaged before are copied as they are and named in the result.
+    Reports, attachments and rows that were already damaged are copied as they are and named in the result.
 
     Raises:
         ConflictError: the target exists.
-        StorageError: ``disk_full``, ``read_only``, or ``damaged`` when the copy does not hold what the database holds.
+        StorageError: ``disk_full``, ``read_only``, or ``damaged`` when the copy does not match the database.
     """
     if store.path is None:
         raise StorageError(BAD_BACKUP, code="query", path=target, detail=N_("a database in memory has no files"))

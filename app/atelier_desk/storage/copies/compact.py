@@ -1,7 +1,7 @@
-"""Writing a database anew, row by row, so that what was deleted for good leaves the disk.
+"""Rewrite a database row by row, so that permanently deleted data leaves the disk.
 
-The engine keeps the bytes of deleted rows: small ones until it merges its tables, which may take a dozen starts, those in its value log
-for ever; it offers no compaction. A new database has only the rows that are there.
+The engine keeps the bytes of deleted rows: small ones until it merges its tables, which may take a dozen starts, those
+in its value log forever. It has no compaction of its own. The new database contains only the rows that still exist.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from atelier_desk.storage.writing import commit_log
 
 
 class Compacted(NamedTuple):
-    """Bytes of the database's files before and after, and how many rows it has."""
+    """Size of the database files in bytes before and after, and the number of rows."""
 
     before: int
     after: int
@@ -34,16 +34,16 @@ class Compacted(NamedTuple):
 
 
 async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callable[[int], None] | None = None) -> Compacted:
-    """Put a new database with the same rows in the place of the one of a data folder, which must be closed.
+    """Replace the database of a closed data folder with a new one that has the same rows.
 
-    All or nothing, also after a kill: every row of the new one is compared before the old one goes.
+    All or nothing, even if the process is killed: every new row is compared before the old database is removed.
 
     Args:
-        progress: told the number of rows written.
+        progress: called with the number of rows written so far.
 
     Raises:
-        StorageError: ``locked`` when the folder is in use; ``disk_full`` without room for a second database; otherwise as opening it. The
-            data is as it was before.
+        StorageError: ``locked`` when the folder is in use; ``disk_full`` without room for a second database; otherwise
+            as when opening it. The data is unchanged.
     """
     clock, root = clock or SystemClock(), datadir.root
     lock = await FolderLock.acquire(root)
@@ -65,11 +65,11 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callab
 
 
 async def _write_anew(directory: Path, new: Path, clock: Clock, progress: Callable[[int], None] | None) -> int:
-    """Fill a new database with the rows of a closed one and compare them. Returns how many there are."""
+    """Fill a new database with the rows of a closed one and compare them. Returns the number of rows."""
     await shielded(new.mkdir, 0o700, parents=True)
     source = await Engine.open(directory)
     try:
-        # Nothing acknowledged may be missing of what is copied.
+        # The source must not lack any acknowledged commit.
         counter = await commit_log.CommitLog.load(source, directory, fsync=True, accept_loss=False)
         target = await Engine.open(new, fsync=False)
         try:
@@ -86,12 +86,12 @@ async def _write_anew(directory: Path, new: Path, clock: Clock, progress: Callab
 
 
 async def _copy_rows(source: Run, target: Run, new: Path, progress: Callable[[int], None] | None) -> int:
-    """Copy every row of every table, then read both again and compare."""
+    """Copy every row of every table, then read both databases and compare."""
     tables = (await source("INFO FOR DB"))[0]["tables"]
     count = 0
     for name, definition in sorted(tables.items()):
         into = f"RELATION INTO {name}" if " TYPE RELATION " in definition else f"INTO {name}"
-        await target(f"DELETE {name} RETURN NONE")  # what the migrations wrote, with the time of now
+        await target(f"DELETE {name} RETURN NONE")  # rows that the migrations wrote, with the current time
         async for rows in read_pages(source, name):
             await target(f"INSERT {into} $rows RETURN NONE", rows=rows)
             count += len(rows)

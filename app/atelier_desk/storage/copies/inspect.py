@@ -1,7 +1,7 @@
-"""Opening and reading through a database directory in a process of its own.
+"""Open and read a database directory in a separate process.
 
-A damaged file can abort the engine instead of giving an error; then only the helper process dies. The helper ends when its parent does,
-and holds the parent's lock of the data folder until then.
+A damaged file can abort the engine instead of raising an error; then only the helper process dies. The helper ends with
+its parent and holds the parent's lock of the data folder until then.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from atelier_desk.support.worker.errors import Failed, WorkerError
 from atelier_desk.support.worker.parent import ask_once
 
 Run = Callable[..., Awaitable[list[Any]]]
-"""Runs statements with parameters and gives the result of each, as ``Store.query_all`` and ``Migrator.run`` do."""
+"""Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
 READ_PAGE = 200
-"""Rows read at once: decoding one holds the event loop up for 0.1 ms, and the check-up reads while agents work."""
+"""Rows read at a time: decoding one blocks the event loop for 0.1 ms, and the check runs while agents work."""
 NAMING = {"message": "details", "tool_execution": "parts"}
-"""The tables whose rows name files of their workflow, and the column in which they do, as JSON."""
+"""Tables whose rows name files of their workflow, and the JSON column that does so."""
 _HASH = re.compile("[0-9a-f]{64}")
 _MODULE = "atelier_desk.storage.copies.inspect"
 ABORTED = N_("the engine stopped while it read the files")
@@ -45,11 +45,11 @@ FOREIGN = N_("its database defines something that no Atelier put there ({names})
 
 
 class DamagedAttachment(NamedTuple):
-    """An attachment, or a file that a tool made, whose file is not as it was kept, or is not there.
+    """An attachment or a tool's file that is missing or no longer matches its hash.
 
     Attributes:
-        workflow: its id, and ``workflow_name`` what people call it.
-        missing: there is no such file. It was deleted, or an import came without it.
+        workflow: id of the workflow; ``workflow_name`` is its name.
+        missing: the file does not exist: it was deleted, or an import came without it.
     """
 
     workflow: str
@@ -60,8 +60,11 @@ class DamagedAttachment(NamedTuple):
 
 
 class Inspection(NamedTuple):
-    """What a directory holds: its schema version, the rows of each table, the reports beside it (``<workflow id>/<name>.md``) that
-    are missing or not as their rows say, and such attachments. ``damaged_rows`` are missing or not as they were written."""
+    """Contents of a database directory: schema version, number of rows by table, and damage.
+
+    ``damaged_reports`` are files (``<workflow id>/<name>.md``) that are missing or do not match their rows, likewise
+    the attachments; ``damaged_rows`` are missing or changed.
+    """
 
     schema: int
     counts: dict[str, int]
@@ -71,16 +74,18 @@ class Inspection(NamedTuple):
 
 
 async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True) -> Inspection:
-    """Open a database that nobody else has open, read every row and the reports beside it (with ``read`` False only count the
-    rows), and close it.
+    """Open a database that nobody else has open, read every row and the reports beside it, and close it.
+
+    With ``read`` False, only count the rows.
 
     Args:
-        lock: the lock of the data folder the directory is in, which the caller holds; None for a copy that nobody else knows of.
-        trusted: this data folder made it. Of another one no row is read before it is sure that nothing in it acts by itself.
+        lock: the lock of the data folder that contains the directory, held by the caller; None for a private copy.
+        trusted: this data folder made it. In a foreign one, no row is read before it is certain that nothing in it runs
+            by itself.
 
     Raises:
-        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; a helper that was aborted counts as ``damaged``;
-            ``memory_limit`` or ``clock``, and nothing was looked at.
+        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; an aborted helper counts as
+            ``damaged``. With ``memory_limit`` or ``clock`` nothing was inspected.
     """
     preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
@@ -97,7 +102,7 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
     except WorkerError as error:
         if error.code in ("signal", "exit"):
             raise StorageError(errors.DAMAGED, code="damaged", path=directory, detail=ABORTED) from error
-        raise StorageError(errors.QUERY, code="query", detail=str(error)) from error  # it says nothing about the files
+        raise StorageError(errors.QUERY, code="query", detail=str(error)) from error  # does not concern the files
     attachments = tuple(DamagedAttachment(*each) for each in result["attachments"])
     rows = tuple(Damage(*each) for each in result["damaged_rows"])
     return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), attachments, rows)
@@ -115,10 +120,10 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
             raise StorageError(FOREIGN, code="damaged", names=tables)
         run = Migrator(engine).run
         names = await schema.tables(engine)
-        from atelier_desk.storage import integrity  # it knows what events can be, which who only counts need not load
+        from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
 
         rows = await integrity.damaged_rows(run) if read and version >= integrity.SINCE_SCHEMA else []
-        # What the engine cannot read of these tables is among the damaged rows.
+        # Rows of these tables that the engine cannot read are already among the damaged rows.
         known = {each.table for each in rows}
         counts = {name: await (count_by_reading if read and name not in known else count_rows)(run, name) for name in names}
         damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
@@ -129,16 +134,18 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
 
 
 async def count_rows(run: Run, table: str) -> int:
-    """How many rows a table has."""
+    """Return the number of rows of a table."""
     rows = (await run(f"SELECT count() AS n FROM {table} GROUP ALL"))[0]  # noqa: S608
     return rows[0]["n"] if rows else 0
 
 
 async def count_by_reading(run: Run, table: str, progress: Callable[[int], None] | None = None) -> int:
-    """How many rows a table has, each of them read whole. ``progress`` is told the number of rows read of this table.
+    """Return the number of rows of a table after reading each completely.
+
+    ``progress`` is called with the number of rows read so far.
 
     Raises:
-        StorageError: ``damaged`` when they cannot be read.
+        StorageError: ``damaged`` when a row cannot be read.
     """
     count = 0
     async for rows in read_pages(run, table):
@@ -149,10 +156,10 @@ async def count_by_reading(run: Run, table: str, progress: Callable[[int], None]
 
 
 async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]]:
-    """The rows of a table in the order of their ids, ``READ_PAGE`` at a time.
+    """Yield the rows of a table in the order of their ids, ``READ_PAGE`` at a time.
 
     Raises:
-        StorageError: ``damaged`` when they cannot be read.
+        StorageError: ``damaged`` when a row cannot be read.
     """
     after = None
     while True:
@@ -165,7 +172,7 @@ async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]
 
 
 async def damaged_reports(run: Run, folder: Path) -> list[str]:
-    """The reports whose file below ``folder`` is missing or not the one its row tells of."""
+    """Return the reports whose file below ``folder`` is missing or does not match its row."""
     damaged = []
     for row in (await run("SELECT id, workflow, name, sha256 FROM report ORDER BY id"))[0]:
         path = report_path(folder, row["workflow"].id, row["name"])
@@ -181,8 +188,11 @@ async def damaged_reports(run: Run, folder: Path) -> list[str]:
 async def damaged_attachments(
     run: Run, folder: Path, tables: Collection[str], progress: Callable[[int], None] | None = None
 ) -> list[DamagedAttachment]:
-    """The attachments of messages and the files of tools, each once in its workflow, whose file below ``folder`` is missing or other than
-    its hash. ``progress`` is told the number of files read."""
+    """Return the attachments and tool files below ``folder`` that are missing or do not match their hash, once per
+    workflow.
+
+    ``progress`` is called with the number of files read.
+    """
     names = {row["id"].id: row["name"] for row in (await run("SELECT id, name FROM workflow"))[0]} if "workflow" in tables else {}
     seen: set[tuple[str, str]] = set()
     found = []
@@ -205,7 +215,7 @@ async def damaged_attachments(
 
 
 async def _naming(run: Run, table: str, column: str) -> AsyncIterator[tuple[str, str]]:
-    """The workflow and the JSON of each row of a table that names a file."""
+    """Yield the workflow and the JSON of each row of a table that names a file."""
     after = None
     while True:
         more = "AND id > $after" if after is not None else ""
@@ -221,7 +231,7 @@ async def _naming(run: Run, table: str, column: str) -> AsyncIterator[tuple[str,
 
 
 def _named(value: Any) -> Iterator[tuple[str, str]]:
-    """Name and hash of each file that a JSON value names."""
+    """Yield the name and hash of each file that a JSON value names."""
     if isinstance(value, list):
         for each in value:
             yield from _named(each)

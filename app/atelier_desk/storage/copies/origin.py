@@ -1,8 +1,8 @@
-"""Whether a backup was made by the data folder it is restored into, and is as it was made.
+"""Tell whether a backup was made by the data folder it is restored into, and is unchanged.
 
-Its list of contents, which has the hash of every file in it, is signed with a key that lies in the data folder and in
-no backup. So a backup of another installation, one of a version that did not sign, and one that was rewritten look
-alike: none has the signature.
+The manifest, which has the hash of every file in the backup, is signed with a key that lies in the data folder and in
+no backup. A backup of another installation, one of a version that did not sign, and one that was rewritten all lack
+this signature.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from atelier_desk.support.i18n import N_
 KEY = "backup.key"
 KEY_BYTES = 32
 SIGNATURE = "signature"
-"""The field of the list of contents; it signs the others."""
+"""Manifest field with the signature of all other fields."""
 MARKER = "from-elsewhere"
-"""A file in the data folder: what was restored is from elsewhere, and what it grants has not been switched off yet
-(``GRANTS``), or work that it would go on with has not been ended (``RUNS``)."""
+"""File in the data folder that marks its data as foreign.
+
+Its content is the next step: what the data grants has to be disabled (``GRANTS``), or the work it would resume has to
+be ended (``RUNS``).
+"""
 GRANTS, RUNS = b"grants\n", b"runs\n"
 FROM_ELSEWHERE = N_(
     "The backup {path} was made by an earlier version or another installation, or was changed since it was made. "
@@ -37,10 +40,10 @@ FROM_ELSEWHERE = N_(
 
 
 def signed(root: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A whole list of contents with its signature; the key of the folder is made when there is none.
+    """Return a complete manifest with its signature; creates the folder's key if there is none.
 
-    Unsigned while what was restored from elsewhere is not switched off: a backup made meanwhile, before its schema changes, still
-    grants what nobody here confirmed.
+    Left unsigned while the folder holds foreign data that is not disabled yet: a backup made at that point still grants
+    what nobody here has confirmed.
 
     Raises:
         OSError: the key cannot be read or written.
@@ -51,7 +54,7 @@ def signed(root: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_own(root: Path, manifest: Mapping[str, Any]) -> bool:
-    """Whether this data folder made a backup with this list of contents. An unreadable key has signed none."""
+    """Whether this data folder made a backup with this manifest. An unreadable key counts as no."""
     try:
         key = _key(root)
     except OSError:
@@ -61,8 +64,10 @@ def is_own(root: Path, manifest: Mapping[str, Any]) -> bool:
 
 
 def made_here(path: Path, root: Path, name: str, most: int) -> bool:
-    """The same of a backup's file, without looking at anything but its list of contents ``name`` (``most`` bytes at
-    most): for the question that is asked before it is restored. False also for what is no backup."""
+    """Like ``is_own`` for a backup file, reading only its manifest ``name`` (at most ``most`` bytes).
+
+    Used for the question before a restore. False for files that are no backup.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             if archive.getinfo(name).file_size > most:
@@ -74,12 +79,12 @@ def made_here(path: Path, root: Path, name: str, most: int) -> bool:
 
 
 def mark(folder: Path, stage: bytes = GRANTS) -> None:
-    """Write down that the data in the folder is from elsewhere."""
+    """Record that the data in the folder comes from another installation."""
     write_atomic(folder / MARKER, stage)
 
 
 def marked(folder: Path) -> bytes:
-    """What has still to be done with data from elsewhere; empty for data of this folder."""
+    """Return the next step for foreign data; empty for the folder's own data."""
     try:
         return (folder / MARKER).read_bytes() or GRANTS
     except FileNotFoundError:
@@ -87,7 +92,7 @@ def marked(folder: Path) -> bytes:
 
 
 def unmark(folder: Path) -> None:
-    """All of it is done."""
+    """Remove the mark: all steps are done."""
     with contextlib.suppress(FileNotFoundError):
         (folder / MARKER).unlink()
         sync_folder(folder)

@@ -1,4 +1,4 @@
-"""Putting a backup in the place of the data: all or nothing, also when it is killed in the middle."""
+"""Replace the data with a backup: all or nothing, even if the process is killed midway."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is rest
 
 
 async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, from_elsewhere: bool = False) -> BackupInfo:
-    """Put a backup in the place of the data. The data it replaces is kept in ``backups/replaced-<time>``, or beside ``backups`` when that
-    is on another file system.
+    """Replace the data with a backup.
 
-    The data folder is locked from before the first look until after the last move. The change is all or nothing: a program killed in the
-    middle finishes it at the next start.
+    The replaced data is kept in ``backups/replaced-<time>``, or beside ``backups`` when that is on another file system.
+    The data folder is locked from the first check to the last move. If the process is killed midway, the next start
+    completes the restore.
 
     Args:
-        from_elsewhere: also one that this data folder did not make, or that was changed since. What it grants is switched off when the
-            folder is opened next: see ``origin.MARKER``.
+        from_elsewhere: also accept a backup that this data folder did not make, or that was changed since. What it
+            grants is disabled when the folder is next opened: see ``origin.MARKER``.
 
     Raises:
         StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged`` or
-            ``newer_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved, and then nothing was
-            changed.
+            ``newer_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved. Nothing was
+            changed then.
     """
     await in_storage_thread(datadir.ensure)
     try:
@@ -74,13 +74,15 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
 
 
 async def replace_database(stage: Path, root: Path) -> None:
-    """Put a database that was made in ``stage`` (``unpacking-…`` in the data folder) in the place of the present one, which is deleted.
+    """Replace the present database with one made in ``stage`` (``unpacking-…`` in the data folder), and delete the old
+    one.
+
     The caller holds the lock of ``root``.
 
     Raises:
         StorageError: as ``finish_restore``.
     """
-    if found := await in_storage_thread(origin.marked, root):  # the swap takes the mark away unless what comes has it
+    if found := await in_storage_thread(origin.marked, root):  # the swap removes the mark unless the new data has it too
         await shielded(origin.mark, stage, found)
     await shielded(make_ready, stage, root / f"{RESTORING}{stage.name.removeprefix(UNPACKING)}")
     replaced = await shielded(finish_restore, root)
@@ -89,34 +91,38 @@ async def replace_database(stage: Path, root: Path) -> None:
 
 
 def finish_restore(root: Path) -> Path | None:
-    """Move a backup that was unpacked and verified into place, also after a kill, and delete what one that was cut off before has left.
-    The caller holds the lock of ``root``. Returns where the replaced data is, if any was.
+    """Move an unpacked and verified backup into place, also after a kill, and delete the remains of an aborted one.
+
+    The caller holds the lock of ``root``. Returns the location of the replaced data, if there was any.
 
     Raises:
-        StorageError: a file cannot be moved; doing it again goes on.
+        StorageError: a file cannot be moved; calling it again continues.
     """
     kept: Path | None = None
     try:
         for unfinished in root.glob(f"{UNPACKING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)
         for ready in sorted(root.glob(f"{RESTORING}*")):
-            # Before the data, which must never be opened without it; a copy, since all of this may be done again after a kill.
+            # Before the data, which must never be opened without the mark; a copy, because all of this may be repeated
+            # after a kill.
             if stage := origin.marked(ready):
                 origin.mark(root, stage)
             else:
                 origin.unmark(root)
-            # Aside within the folder's own file system first: all moves of data are renames, which cannot fail half-way.
+            # First aside within the folder's own file system: then all moves of data are renames, which cannot fail
+            # midway.
             aside = root / f"{REPLACED}{ready.name.removeprefix(RESTORING)}"
             for name in FOLDERS:
                 if (ready / name).is_dir():
                     _swap(root / name, ready / name, aside)
             for index in root.glob(f"{DataDir(root).history_index.name}*"):
-                index.unlink()  # it is of the data that was replaced
+                index.unlink()  # belongs to the replaced data
             if (snapshots := DataDir(root).snapshots).is_dir():
                 shutil.rmtree(snapshots)
             sync_folder(root)
             kept = _kept(aside, root / "backups")
-            # Under a name that is never restored from: half deleted, without its mark, it would pass for one of this folder's own.
+            # Renamed first to a name that is never restored from: half deleted and without its mark, it would pass for
+            # the folder's own.
             gone = root / f"{UNPACKING}{ready.name.removeprefix(RESTORING)}"
             ready.replace(gone)
             sync_folder(root)
@@ -127,10 +133,10 @@ def finish_restore(root: Path) -> Path | None:
 
 
 def _swap(present: Path, new: Path, aside: Path) -> None:
-    """Put a folder in the place of another one, which goes aside; each step can be the last before a kill."""
+    """Put a new folder in place of the present one, which is moved aside. Safe against a kill after any step."""
     if present.exists():
         if (aside / present.name).exists():
-            present.rmdir()  # gone aside before the kill; since then a start has made an empty one
+            present.rmdir()  # moved aside before the kill; a start since then created an empty folder
         else:
             aside.mkdir(mode=0o700, parents=True, exist_ok=True)
             present.replace(aside / present.name)
@@ -139,7 +145,7 @@ def _swap(present: Path, new: Path, aside: Path) -> None:
 
 
 def _kept(aside: Path, backups: Path) -> Path | None:
-    """Where the replaced data stays: with the backups, where a rename can take it there."""
+    """Move the replaced data to the backups if a rename can do that. Returns where it is."""
     place = backups / aside.name
     if not aside.exists():
         return place if place.exists() else None
@@ -153,7 +159,7 @@ def _kept(aside: Path, backups: Path) -> Path | None:
 
 
 def make_ready(unpacked: Path, ready: Path) -> None:
-    """From here on the restore is finished whatever happens, so everything unpacked is on the disk before."""
+    """Sync the unpacked files, then mark them ready: from here on the restore is completed whatever happens."""
     sync_tree(unpacked)
     unpacked.replace(ready)
     sync_folder(ready.parent)

@@ -1,8 +1,8 @@
-"""Logical export and import: JSON lines, one table a file, with a versioned manifest.
+"""Logical export and import: JSON Lines, one file per table, with a versioned manifest.
 
-Independent of the engine's own files, whose format may change between versions. Values that JSON does not have are tagged:
-``{"$time": …}``, ``{"$bytes": …}`` (base64), ``{"$record": [table, key]}``; an object with one key that begins with ``$`` is written as
-``{"$object": [[key, value]]}``.
+Independent of the engine's own files, whose format may change between versions. Values without a JSON form are tagged:
+``{"$time": …}``, ``{"$bytes": …}`` (base64), ``{"$record": [table, key]}``; an object whose only key begins with ``$``
+is written as ``{"$object": [[key, value]]}``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOLDERS = ("reports", "tools", "attachments")
 LEFT_OUT = frozenset({"schema_version"})
 HASHED = frozenset({"workflow", "run", "run_event", "message", "tool_execution", "prompt_frame"})
 HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
-"""Tables whose rows have hashes or are tied to others by them, and the columns for that."""
+"""Tables whose rows have hashes or are linked by them, and the columns for that."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
     "{path} is not as it was exported: it is damaged, or somebody changed it. "
@@ -47,8 +47,7 @@ FOLDER_IN_USE = N_("The folder {path} is not empty; choose a new one for the exp
 
 
 class TransferInfo(NamedTuple):
-    """What was written or read: the folder, the schema version and the rows by table; of an export, the rows in it that are missing or not
-    as they were written."""
+    """Result of an export or import: folder, schema version and rows by table; for an export also its damaged rows."""
 
     path: Path
     schema: int
@@ -59,10 +58,11 @@ class TransferInfo(NamedTuple):
 async def export_jsonl(
     store: Store, target: Path, *, datadir: DataDir | None = None, progress: Callable[[int], None] | None = None
 ) -> TransferInfo:
-    """Write every table into a new folder: ``<table>.jsonl``, with ``datadir`` the reports, own tools and attachments in folders of
-    these names, and ``manifest.json``, which is written last and has the SHA-256 of every file.
+    """Write every table into a new folder.
 
-    Writes wait meanwhile, so that the tables fit each other. ``progress`` is told the number of rows written.
+    Creates ``<table>.jsonl`` files; with ``datadir`` the reports, own tools and attachments in folders of these names;
+    and, last, ``manifest.json`` with the SHA-256 of every file. Writes are held back meanwhile, so that the tables are
+    consistent. ``progress`` is called with the number of rows written.
 
     Raises:
         ConflictError: the folder is not empty.
@@ -87,15 +87,16 @@ async def export_jsonl(
 async def import_jsonl(
     store: Store, source: Path, *, datadir: DataDir | None = None, progress: Callable[[int], None] | None = None
 ) -> TransferInfo:
-    """Read an export into an empty database (settings, agents, providers and models of a first start are replaced).
+    """Read an export into an empty database.
 
-    With ``datadir`` its folder is marked as from elsewhere (``origin.MARKER``) before the first row, so that a kill leaves nothing that
-    grants something; who called this switches that off and takes the mark away.
+    Settings, agents, providers and models of a first start are replaced. With ``datadir``, its folder is marked as
+    foreign (``origin.MARKER``) before the first row, so that a kill leaves nothing active; the caller disables what the
+    data grants and removes the mark.
 
     Raises:
         ConflictError: the database holds workflows or memories.
-        StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing, cut or not as they were
-            written; then the database is left empty.
+        StorageError: ``newer_schema`` for an export of a newer version, ``damaged`` when files are missing, truncated
+            or changed; the database is then left empty.
     """
     manifest = await in_storage_thread(_read_manifest, source)
     if manifest["format"] > FORMAT or manifest["schema"] > schema.latest():
@@ -111,7 +112,7 @@ async def import_jsonl(
     if datadir is not None:
         await in_storage_thread(origin.mark, datadir.root)
         await in_storage_thread(_copy_folders, source, datadir.root)
-    # What somebody changed on purpose is not as it was written, and neither is what is tied to it.
+    # Rows that a person edited no longer match their hashes, nor do the rows linked to them.
     without = frozenset() if {f"{table}.jsonl" for table in HASHED} <= manifest["files"].keys() else HASHES
     try:
         counts: dict[str, int] = {}
@@ -154,7 +155,7 @@ async def _export_table(store: Store, table: str, target: Path, before: int, pro
 
 
 def _texts(table: str, row: dict[str, Any]) -> dict[str, Any]:
-    """A row without compressed texts; where one is damaged, the row as it is."""
+    """Return a row with its texts uncompressed, or unchanged when one is damaged."""
     try:
         return unpacked(table, row)
     except ValueError:
@@ -183,13 +184,13 @@ async def _import_table(
 
 
 async def _edges(store: Store) -> frozenset[str]:
-    """The tables whose rows are edges of a graph."""
+    """Return the tables whose rows are graph edges."""
     tables = (await store.query_all("INFO FOR DB"))[0]["tables"]
     return frozenset(name for name, definition in tables.items() if " TYPE RELATION " in definition)
 
 
 async def _computed_columns(store: Store, table: str) -> frozenset[str]:
-    """Columns that the schema computes; they are not part of an export."""
+    """Return the columns that the schema computes; they are not exported."""
     fields = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["fields"]
     return frozenset(name for name, definition in fields.items() if " VALUE " in definition)
 
@@ -201,17 +202,17 @@ def _copy_folders(source: Path, target: Path) -> None:
 
 
 def _links(folder: str, names: list[str]) -> list[str]:
-    """Links are left out: what they point to may be anything of this machine."""
+    """Return symbolic links, which are skipped: they may point to anything on this machine."""
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """The SHA-256 of every file of an export by its path in it."""
+    """Return the SHA-256 of every file of an export by its relative path."""
     return {path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
-    """Refuse files that are missing or not as they were written; one that the manifest does not list may be anything."""
+    """Refuse files that are missing, changed, or not listed in the manifest."""
     for name, digest in wanted.items():
         path = source / name
         if not path.is_file() or sha256_of(path) != digest:
@@ -239,7 +240,7 @@ def _read_manifest(source: Path) -> dict[str, Any]:
 
 
 def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """Up to ``PAGE`` rows from a byte offset, and the offset after them."""
+    """Return up to ``PAGE`` rows from a byte offset, and the offset after them."""
     try:
         with path.open("rb") as file:
             file.seek(offset)
@@ -254,7 +255,7 @@ def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
 
 
 def to_plain(value: Any) -> Any:
-    """A database value as JSON."""
+    """Convert a database value to JSON."""
     from surrealdb import RecordID
 
     if isinstance(value, datetime):
@@ -272,7 +273,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(value: Any, *, top: bool = False) -> Any:
-    """The inverse of ``to_plain``; ``top`` is true for a row, which is never a tagged value."""
+    """Inverse of ``to_plain``; ``top`` is True for a row, which is never a tagged value."""
     if isinstance(value, list):
         return [from_plain(each) for each in value]
     if not isinstance(value, dict):

@@ -1,7 +1,7 @@
-"""Bringing a database of an older schema up to this program's: in a copy, which then takes its place, all or nothing.
+"""Migrate a database of an older schema: in a copy that then replaces it, all or nothing.
 
-The folder stays as it is, byte by byte, until the copy is migrated, checked and on the disk. From then on the swap is that of a
-restore, which the next start finishes after a kill.
+The folder stays byte-identical until the copy is migrated, verified and synced. From then on the swap works like a
+restore, which the next start completes after a kill.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from atelier_desk.support.i18n import N_
 
 DIFFERENT = N_("its tables are not those of that format ({names})")
 COPIES = 2
-"""How often the database is on the disk besides itself: the copy that is migrated and, at most as large, the backup."""
+"""Additional copies of the database on disk during an upgrade.
+
+The one being migrated and, at most as large, the backup.
+"""
 
 
 async def upgrade(
@@ -35,17 +38,17 @@ async def upgrade(
     accept_loss: bool = False,
     progress: Callable[[version.UpgradeStep], None] = lambda _step: None,
 ) -> None:
-    """Migrate a closed database that is not known to have this program's schema, and note its version.
+    """Migrate a closed database that is not known to have this program's schema, and record its version.
 
     Args:
-        directory: ``database`` in a data folder, with content.
+        directory: ``database`` in a data folder; not empty.
         backups: where the verified copy of the old database goes: ``before-schema-<version>-<time>.zip``.
         lock: the data folder's.
-        accept_loss: migrate also when acknowledged commits are gone.
-        progress: told each step when it begins.
+        accept_loss: migrate even when acknowledged commits are lost.
+        progress: called when each step begins.
 
     Raises:
-        StorageError: ``newer_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the data is as it was before.
+        StorageError: ``newer_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the data is unchanged.
     """
     root, latest = directory.parent, schema.latest()
     found = version.noted(directory)
@@ -59,7 +62,7 @@ async def upgrade(
         await shielded(_copy, directory, copy)
         progress("read")
         before = await inspect(copy, lock=lock)
-        if before.schema in (0, latest):  # 0: the making of its tables was cut off, so nothing was ever stored in it
+        if before.schema in (0, latest):  # 0: creating its tables was interrupted, so nothing was ever stored
             if before.schema:
                 await shielded(version.note, directory, latest)
             return
@@ -80,17 +83,17 @@ async def upgrade(
 
 
 def _copy(directory: Path, copy: Path) -> None:
-    """Copy a database; refused when the disk has no room for what an upgrade needs."""
+    """Copy a database. Refuses when the disk lacks the room that an upgrade needs."""
     preflight.require_room(directory, COPIES * preflight.size_of(directory))
     copy.parent.mkdir(mode=0o700)
     shutil.copytree(directory, copy, symlinks=True)
 
 
 async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock, accept_loss: bool) -> None:
-    """Migrate the copy and see that it then defines all that a new database does, and that every row is there and can be read.
+    """Migrate the copy; check that it defines all that a new database defines and that every row is still readable.
 
     Raises:
-        StorageError: ``cannot_migrate``, or what is wrong with the disk or the files.
+        StorageError: ``cannot_migrate``, or a problem with the disk or the files.
     """
     counter: commit_log.CommitLog | None = None
     try:
@@ -126,7 +129,7 @@ async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock
 
 
 def _of_database(error: StorageError, stage: Path, directory: Path) -> StorageError:
-    """An error about the copy as one about the database itself."""
+    """Rewrite an error about the copy as one about the database itself."""
     if not Path(str(error.params.get("path", ""))).is_relative_to(stage):
         return error
     return StorageError(error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": directory})

@@ -1,1 +1,1 @@
-"""The data folder: its lock, its files, and what must hold before it is opened."""
+"""The data folder: its lock, its files, and the checks before it is opened."""

@@ -1,4 +1,4 @@
-"""Artefacts: files that tools made or a person attached, and a workflow keeps, found by the SHA-256 that the journal has of them."""
+"""Files that tools made or a person attached. A workflow stores them under the SHA-256 that the journal records."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ GONE = N_("The file {name} cannot be opened: it is missing in the data folder, o
 
 
 class Artefacts:
-    """Files below ``attachments``, one folder a workflow, each under its hash: the same bytes are kept once.
+    """Files below ``attachments``, one folder per workflow, named after their hash: equal files are stored once.
 
-    A file is whole on the disk before the event that names it is committed; what a kill leaves without one goes with its workflow, like all
-    of them.
+    A file is synced to disk before the event that names it is committed. Files that a kill leaves without an event are
+    deleted with their workflow.
     """
 
     def __init__(self, datadir: DataDir) -> None:
@@ -34,10 +34,10 @@ class Artefacts:
         self._named: set[Path] = set()
 
     async def keep(self, workflow_id: str, name: str, data: bytes, media_type: str, *, tentative: bool = False) -> ArtefactPart:
-        """Keep a file; begun, it is done to its end.
+        """Store a file. Once started, it completes even if the caller is cancelled.
 
         Args:
-            tentative: for a draft, which gives it up again with ``give_up``; else for an event that will name it.
+            tentative: for a draft, which releases it with ``give_up``; otherwise for an event that will name it.
 
         Raises:
             StorageError: it cannot be written: ``disk_full``, ``read_only`` …
@@ -61,10 +61,10 @@ class Artefacts:
         return part
 
     async def read(self, workflow_id: str, part: ArtefactPart) -> bytes:
-        """The bytes.
+        """Return the bytes of a file.
 
         Raises:
-            StorageError: ``damaged_file``, they are missing or not those that were kept.
+            StorageError: ``damaged_file``: the file is missing or does not match its hash.
         """
         path = self._path(workflow_id, part.sha256)
         try:
@@ -76,7 +76,7 @@ class Artefacts:
         return data
 
     async def copy(self, source_id: str, target_id: str, part: ArtefactPart) -> None:
-        """Have another workflow keep it too; one that is missing or damaged is missing there.
+        """Store a file for another workflow too. A missing or damaged file is skipped.
 
         Raises:
             StorageError: as ``keep``.
@@ -93,8 +93,11 @@ class Artefacts:
             raise errors.from_os_error(error, target) from error
 
     async def give_up(self, workflow_id: str, sha256: Iterable[str], needed: Collection[str]) -> None:
-        """Delete what a draft had and no event names. What stays is ``needed``, was kept for a draft again meanwhile, or was kept by this
-        process for an event, which may not be committed yet."""
+        """Delete files of a draft that no event names.
+
+        Keeps those that are ``needed``, that a draft stored again meanwhile, or that this process stored for an event
+        that may not be committed yet.
+        """
 
         def give_up() -> None:
             with self._lock:
@@ -112,7 +115,7 @@ class Artefacts:
         await in_storage_thread(give_up)
 
     async def remove(self, workflow_id: str, sha256: Iterable[str]) -> None:
-        """Delete files that no event names, and their folder when it is empty then."""
+        """Delete files that no event names, and their folder if it is then empty."""
 
         def remove() -> None:
             for digest in sha256:
@@ -123,7 +126,7 @@ class Artefacts:
         await in_storage_thread(remove)
 
     async def intact(self, workflow_id: str, sha256: str) -> bool:
-        """Whether the file of this hash is there as it was kept."""
+        """Whether the file with this hash exists and is undamaged."""
         try:
             await self.read(workflow_id, ArtefactPart(name="", size=0, sha256=sha256))
         except StorageError:
@@ -131,7 +134,7 @@ class Artefacts:
         return True
 
     async def size(self) -> tuple[int, int]:
-        """Files of all workflows, and their bytes together."""
+        """Return the number of files of all workflows and their total size in bytes."""
 
         def size() -> tuple[int, int]:
             sizes = [each.stat().st_size for each in self._folder.rglob("*") if each.is_file()]
@@ -140,7 +143,7 @@ class Artefacts:
         return await in_storage_thread(size)
 
     def has(self, workflow_id: str, sha256: str) -> bool:
-        """Whether there is a file of this hash; it may be damaged."""
+        """Whether a file with this hash exists; it may be damaged."""
         return self._path(workflow_id, sha256).is_file()
 
     def _path(self, workflow_id: str, sha256: str) -> Path:

@@ -12,7 +12,7 @@ from atelier_desk.support.i18n import N_
 
 @dataclass(frozen=True)
 class DataDir:
-    """The layout of a data folder. Nothing is created before ``ensure``.
+    """The layout of a data folder. Nothing is created before ``ensure`` is called.
 
     Attributes:
         root: the data folder itself, absolute.
@@ -32,12 +32,12 @@ class DataDir:
 
     @property
     def model_list(self) -> Path:
-        """The list of hosted models that was fetched last."""
+        """The most recently fetched list of hosted models."""
         return self.root / "model-list.json"
 
     @property
     def keys(self) -> Path:
-        """API keys in plain text, there only by a person's choice; in no backup and no export."""
+        """API keys in plain text; exists only if the user chose that. In no backup and no export."""
         return self.root / "keys.json"
 
     @property
@@ -47,7 +47,7 @@ class DataDir:
 
     @property
     def backups(self) -> Path:
-        """Copies of the database made before a migration, and those replaced by a restore."""
+        """Database copies made before migrations, and data replaced by a restore."""
         return self.root / "backups"
 
     @property
@@ -56,38 +56,43 @@ class DataDir:
 
     @property
     def tools(self) -> Path:
-        """The user's own tool files; the hashes of the confirmed ones are in the settings."""
+        """The user's own tool files; the hashes of confirmed ones are in the settings."""
         return self.root / "tools"
 
     @property
     def attachments(self) -> Path:
-        """Files that tools made, one folder a workflow, and pictures a person puts here for messages to show. Those sent with a message
-        are in the database, in its events."""
+        """Files that tools made, one folder per workflow, and images that a person puts here for messages to show.
+
+        Files sent with a message are in the database, in its events.
+        """
         return self.root / "attachments"
 
     @property
     def checkpoints(self) -> Path:
-        """What files of workspaces held before agents changed them, and what agents deleted."""
+        """What files in workspaces contained before agents changed them, and what agents deleted."""
         return self.root / "checkpoints"
 
     @property
     def web(self) -> Path:
-        """Pages of the web that agents fetched lately."""
+        """Web pages that agents fetched recently."""
         return self.root / "web"
 
     @property
     def memory_index(self) -> Path:
-        """The search index of the memories, made from the database and made again when it is missing."""
+        """The search index of the memories; built from the database, rebuilt when missing."""
         return self.root / "memory-index.bin"
 
     @property
     def history_index(self) -> Path:
-        """The full-text index of the history, made from the database and made again when it is missing."""
+        """The full-text index of the history; built from the database, rebuilt when missing."""
         return self.root / "history-index.sqlite3"
 
     @property
     def snapshots(self) -> Path:
-        """Conversations of long workflows as they were after a run, one folder a workflow: made from the journal, and made again."""
+        """Conversations of long workflows as they were after a run, one folder per workflow.
+
+        Rebuilt from the journal when missing.
+        """
         return self.root / "snapshots"
 
     @property
@@ -100,7 +105,7 @@ class DataDir:
         return self.root / "atelier.sock"
 
     def ensure(self) -> DataDir:
-        """Create the folder and its parts with access for the owner alone (mode 0700).
+        """Create the folder and its parents, accessible only to the owner (mode 0700).
 
         Raises:
             StorageError: ``read_only`` when the folder cannot be made or written to.
@@ -120,7 +125,7 @@ class DataDir:
 
 
 def default_data_dir() -> Path:
-    """The data folder: ``ATELIER_DATA_DIR`` when it is set, else the platform's folder for user data."""
+    """Return ``ATELIER_DATA_DIR`` if it is set, otherwise the platform's folder for user data."""
     chosen = os.environ.get("ATELIER_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()

@@ -1,4 +1,4 @@
-"""The room on the disk."""
+"""Free space on the disk."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ import shutil
 from pathlib import Path
 
 MIN_FREE_BYTES = 64 * 1024 * 1024
-"""Free space asked for before opening: room for the write-ahead log and one flush of the tables in memory."""
+"""Free space in bytes required to open a database: for the write-ahead log and one flush of the in-memory tables."""
 
 
 MIN_FREE_FILES = 64
-"""Files that can still be made, asked for before opening: those of one start, with a log and a few tables."""
+"""Number of files that must still be creatable to open a database: those of one start, with a log and a few tables."""
 
 
 def free_bytes(path: object) -> int:
-    """Free bytes for this user on the disk that holds ``path`` or the nearest folder above it that exists."""
+    """Return the free bytes for this user on the disk of ``path``, or of the nearest existing folder above it."""
     return shutil.disk_usage(_nearest(path)).free
 
 
 def free_files(path: object) -> int | None:
-    """How many files this user can still make on the disk that holds ``path``; None where the file system has no fixed number of them."""
+    """Return how many files this user can still create on the disk of ``path``.
+
+    None if the file system has no fixed number.
+    """
     if not hasattr(os, "statvfs"):
         return None
     found = os.statvfs(_nearest(path))
@@ -28,7 +31,7 @@ def free_files(path: object) -> int | None:
 
 
 def no_files_left(path: object) -> bool:
-    """Whether fewer than ``MIN_FREE_FILES`` can be made there, whatever room there is."""
+    """Whether fewer than ``MIN_FREE_FILES`` can be created there, regardless of free space."""
     left = free_files(path)
     return left is not None and left < MIN_FREE_FILES
 

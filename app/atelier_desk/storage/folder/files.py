@@ -1,8 +1,9 @@
-"""Files that are whole or not there: written beside, synced, then renamed into place.
+"""Write files atomically: beside their target, synced, then renamed into place.
 
-A file that belongs to a row has its SHA-256 in it. The two cannot be written in one transaction: the new content is put beside the file
-(``stage``), the row is committed with its hash, and the content is renamed into place (``put_in_place``). A program killed before the
-commit leaves the old file with the old row; one killed after it leaves the new content waiting, and ``read_hashed`` puts it in place.
+The row that a file belongs to contains the file's SHA-256. Both cannot be written in one transaction: the new content
+is put beside the file (``stage``), the row is committed with its hash, and the content is renamed into place
+(``put_in_place``). A kill before the commit leaves the old file with the old row; after it, the new content waits until
+``read_hashed`` puts it in place.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ BAD_NAME = N_("{name} is not a plain file name: use letters, digits, blanks, dot
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))})
 _FORBIDDEN = frozenset('/\\:*?"<>|')
 NAME_BYTES = 240
-"""Longest file name in UTF-8: common file systems allow 255 with the ending and a temporary prefix."""
+"""Maximum length of a file name in UTF-8 bytes.
+
+Common file systems allow 255, including the extension and a temporary prefix.
+"""
 
 
 def plain_name(name: str) -> str:
-    """The name, when it names a file and nothing else on every platform.
+    """Return the name if it is a plain file name on every platform.
 
     Raises:
         UsageError: it is empty, hidden, too long, reserved, or holds a separator, a control character or a wildcard.
@@ -45,7 +49,7 @@ def plain_name(name: str) -> str:
 
 
 def report_path(folder: Path, workflow_id: str, name: str) -> Path:
-    """Where a report's text is below the folder of reports.
+    """Return the path of a report's text below the folder of reports.
 
     Raises:
         UsageError: the name or the id is no plain file name.
@@ -54,28 +58,30 @@ def report_path(folder: Path, workflow_id: str, name: str) -> Path:
 
 
 def files_of(folder: Path, workflow_id: str) -> Path:
-    """Where a workflow's own files are below ``folder``, that of reports or of attachments. What is deleted or written there is that
-    workflow's alone.
+    """Return the folder of a workflow's own files below ``folder`` (of reports or attachments).
+
+    Everything in it belongs to that workflow only.
 
     Raises:
-        UsageError: the id is no plain file name, so that it could name another folder.
+        UsageError: the id is not a plain file name, so it could name another folder.
     """
     return folder / plain_name(workflow_id)
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that its owner alone can enter, and those above it, where they are missing.
+    """Create a folder, and missing parents, accessible only to the owner.
 
     Raises:
-        StorageError: ``moved``, the data folder it lies in is not in its place any more; nothing is made there.
+        StorageError: ``moved``: its data folder is no longer in its place; nothing is created there.
     """
     verify_held(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def write_atomic(path: Path, data: bytes, prefix: str = ".") -> None:
-    """Write a file so that a crash leaves the old content or the new, never a part; its folder is made when it is missing. A kill can leave
-    the file ``<prefix>….tmp`` beside it.
+    """Write a file so that a crash leaves the old content or the new, never a part.
+
+    Creates the folder if it is missing. A kill can leave the file ``<prefix>….tmp`` beside it.
 
     Raises:
         StorageError: ``moved``, as ``private_folder``.
@@ -95,7 +101,7 @@ def write_atomic(path: Path, data: bytes, prefix: str = ".") -> None:
 
 
 def holds(path: Path, data: bytes) -> bool:
-    """Whether the file has just this content already, so that nothing has to be written and a full disk is no reason to refuse it."""
+    """Whether the file already has exactly this content: then nothing has to be written, even on a full disk."""
     try:
         return path.stat().st_size == len(data) and path.read_bytes() == data
     except OSError:
@@ -103,24 +109,24 @@ def holds(path: Path, data: bytes) -> bool:
 
 
 def sha256(data: bytes) -> str:
-    """The hash that rows keep of a file's bytes, in hexadecimal digits."""
+    """Return the hash that rows store for a file's bytes, in hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def stage(path: Path, data: bytes) -> None:
-    """Put the next content of ``path`` beside it, durably; what waited there before is replaced."""
+    """Write the next content of ``path`` beside it, synced. Replaces content staged earlier."""
     write_atomic(_staged(path), data)
 
 
 def take_back(path: Path) -> None:
-    """Delete what was staged for ``path``, and its folder when that is empty then."""
+    """Delete what was staged for ``path``, and its folder if it is then empty."""
     _staged(path).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         path.parent.rmdir()
 
 
 def put_in_place(path: Path) -> None:
-    """Make what was staged the content of ``path``; without anything staged nothing happens."""
+    """Rename staged content to ``path``; does nothing if there is none."""
     try:
         _staged(path).replace(path)
     except FileNotFoundError:
@@ -129,7 +135,9 @@ def put_in_place(path: Path) -> None:
 
 
 def read_hashed(path: Path, digest: str) -> bytes | None:
-    """The bytes of a file when they have this SHA-256, None when they are others. Staged content that has it is put in place first.
+    """Return the bytes of a file if they have this SHA-256, else None.
+
+    Staged content that has it is put in place first.
 
     Raises:
         OSError: the file is missing or cannot be read, and nothing with that hash is staged.
@@ -153,7 +161,7 @@ def read_hashed(path: Path, digest: str) -> bytes | None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file and what is staged for it; a missing one is no error."""
+    """Delete a file and what is staged for it; a missing file is no error."""
     path.unlink(missing_ok=True)
     _staged(path).unlink(missing_ok=True)
 
@@ -163,7 +171,7 @@ def _staged(path: Path) -> Path:
 
 
 def sync_tree(folder: Path) -> None:
-    """Have everything below a folder on the disk: the content of its files and the names of all."""
+    """Sync everything below a folder to disk: file contents and directory entries."""
     for here, _folders, files in os.walk(folder):
         for name in files:
             with (Path(here) / name).open("rb+") as file:
@@ -172,7 +180,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename durable; Windows keeps no handle to a folder and needs none."""
+    """Make a rename durable. Does nothing on Windows, which has no handles for folders and needs none."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""The one file that may hold secrets: keys in plain text, for who chose that because the machine has no keyring.
+"""The only file that may contain secrets: API keys in plain text, for users who chose this because they have no keyring.
 
-Backups and exports take only what they know of the data folder, and leave it out; the data folder itself is closed to tools and to
-commands in the sandbox, also where a granted folder holds it.
+Backups and exports copy only known parts of the data folder, and not this one. Tools and sandboxed commands have no
+access to the data folder, even inside a granted folder.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ from pathlib import Path
 from atelier_desk.storage.folder.files import write_atomic
 
 MODE = 0o600
-"""Its owner alone reads and writes it; given again at each reading, in case a copy or an unpacked archive lost it."""
+"""Readable and writable only by the owner; set again at each reading, in case a copy or an archive lost it."""
 MAX_BYTES = 4 * 1024**2
-"""A larger one is not ours: secrets are at most 16 KiB each."""
+"""A larger file is not ours: secrets are at most 16 KiB each."""
 
 
 class KeyFile:
-    """``keys.json``: an object of texts. Reads and writes as a keyring, whose ``service`` it ignores: it belongs to one data folder.
+    """``keys.json``: an object of strings, with the interface of a keyring.
 
-    Every method raises ``OSError``, also for a file that is a link, too large, or not as it was written.
+    Ignores ``service``, because the file belongs to one data folder. Every method raises ``OSError``, also for a file
+    that is a link, too large, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -32,23 +33,26 @@ class KeyFile:
 
     @property
     def there(self) -> bool:
-        """Whether keys are kept in it: it is made and removed by its owner's choice alone."""
+        """Whether the file exists: it is created and removed only by the user's choice."""
         return self.path.is_file() and not self.path.is_symlink()
 
     def write(self, entries: Mapping[str, str]) -> None:
-        """Hold these and nothing else."""
+        """Replace all entries."""
         data = json.dumps(dict(entries), indent=1, sort_keys=True).encode()
         if len(data) > MAX_BYTES:
             raise OSError(errno.EFBIG, f"all secrets together are over {MAX_BYTES // 1024**2} MiB", str(self.path))
-        write_atomic(self.path, data, f".{self.path.name}.")  # its temporary file has ``MODE``
+        write_atomic(self.path, data, f".{self.path.name}.")  # the temporary file has ``MODE`` too
 
     def sweep(self) -> None:
-        """Delete what a kill in the middle of a write left. For who holds the data folder: it takes the file from a writer."""
+        """Delete temporary files left by a kill.
+
+        Only for the holder of the data folder: others might be writing one.
+        """
         for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):
             left.unlink(missing_ok=True)
 
     def entries(self) -> dict[str, str]:
-        """All of them."""
+        """Return all entries."""
         handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(handle, "rb") as file:
             if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) != MODE:
@@ -63,7 +67,7 @@ class KeyFile:
         return found
 
     def remove(self) -> None:
-        """Delete it; no error when it is not there."""
+        """Delete the file; a missing one is no error."""
         self.path.unlink(missing_ok=True)
 
     def get_password(self, service: str, name: str) -> str | None:

@@ -1,9 +1,9 @@
-"""The one lock of a data folder: whoever opens, restores, migrates or swaps what is in it holds it from the first look to the last write.
+"""The lock of a data folder, held by whoever opens, restores, migrates or replaces its content.
 
-The operating system keeps it for the process and takes it back when the process ends, however it ends. On POSIX the folder itself is
-locked (``flock``), so there is no lock file that somebody could delete or a restore could swap. Windows locks no folders, but keeps an
-open file from being deleted: there it is a file in the folder. So it is on the file systems that lock no folders either (NFS), where the
-engine's own lock of the database remains when somebody deletes the file.
+The operating system releases it when the process ends, however it ends. On POSIX the folder itself is locked
+(``flock``), so there is no lock file that could be deleted or replaced by a restore. Windows cannot lock folders, but
+does not delete open files: there a file in the folder is locked. The same is done on file systems that cannot lock
+folders (NFS); if somebody deletes the file there, the engine's own lock of the database remains.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from atelier_desk.support.threads import in_storage_thread
 
 FILE = ".lock"
 WAIT_S = 1.0
-"""How long to wait for whoever is about to go: a program that was killed or is closing, and its helper."""
+"""Seconds to wait for a holder that is about to end: a killed or closing program, and its helper."""
 POLL_S = 0.05
 _held: set[FolderLock] = set()
 P = ParamSpec("P")
@@ -32,11 +32,11 @@ T = TypeVar("T")
 
 
 class FolderLock:
-    """A held lock. Made by ``acquire``.
+    """A held lock, made by ``acquire``.
 
     Attributes:
-        descriptor: the open file that carries the lock. A child process that inherits it holds the lock too (POSIX).
-        folder: what is locked, as it was named.
+        descriptor: the open file that carries the lock. On POSIX, a child process that inherits it holds the lock too.
+        folder: the locked folder, as it was named.
     """
 
     def __init__(self, descriptor: int, folder: Path) -> None:
@@ -50,23 +50,25 @@ class FolderLock:
         _held.add(self)
 
     def verify(self) -> None:
-        """Check that the folder's name still leads to what is locked: it may be renamed, replaced or deleted at any time.
+        """Check that the folder's path still leads to the locked folder: it may be renamed, replaced or deleted at any
+        time.
 
-        Some two microseconds. Raises ``StorageError`` (``moved``); nothing must be written to the path then.
+        Takes about two microseconds. Raises ``StorageError`` (``moved``); nothing must be written to the path then.
         """
         for path, identity in self._locked.items():
             verify_identity(path, identity)
 
     @classmethod
     async def acquire(cls, folder: Path) -> FolderLock:
-        """Lock a folder, which is made when it is missing; waits at most ``WAIT_S`` for another holder.
+        """Lock a folder, created if missing; wait at most ``WAIT_S`` for another holder.
 
         Raises:
-            StorageError: ``locked`` when it is held, here or in another process; ``read_only`` when the folder cannot be made or entered.
+            StorageError: ``locked`` when it is held, here or in another process; ``read_only`` when the folder cannot
+                be created or entered.
         """
         deadline = time.monotonic() + WAIT_S
         while True:
-            # Short calls, and not in a thread: a cancelled wait for one would leave the lock with nobody to release it.
+            # Short calls, so not in a thread: cancelling the wait for a thread would leave a lock that nobody releases.
             descriptor = _try(folder)
             if descriptor is not None:
                 return cls(descriptor, folder)
@@ -76,16 +78,16 @@ class FolderLock:
 
     @classmethod
     def claim(cls, folder: Path) -> FolderLock | None:
-        """Lock a folder at once, which is made when it is missing; None when it is held.
+        """Lock a folder without waiting, created if missing; None when it is held.
 
         Raises:
-            StorageError: ``read_only`` when the folder cannot be made or entered.
+            StorageError: ``read_only`` when the folder cannot be created or entered.
         """
         descriptor = _try(folder)
         return cls(descriptor, folder) if descriptor is not None else None
 
     def release(self) -> None:
-        """Give the folder free, also when a child has inherited the lock. Releasing twice does nothing."""
+        """Release the lock, even if a child process has inherited it. Idempotent."""
         if self in _held:
             _held.remove(self)
             try:
@@ -95,16 +97,16 @@ class FolderLock:
 
 
 Identity = tuple[int, int]
-"""Device and inode: what tells a folder from another one of its name."""
+"""Device and inode, which identify a folder independently of its name."""
 
 
 def identity(path: Path) -> Identity:
-    """The identity of a file or folder now; raises ``OSError``."""
+    """Return the current identity of a file or folder; raises ``OSError``."""
     return _identity(path.stat())
 
 
 def verify_identity(path: Path, expected: Identity) -> None:
-    """Raise ``StorageError`` (``moved``) unless the path still leads there."""
+    """Raise ``StorageError`` (``moved``) unless the path still leads to this file or folder."""
     try:
         found = identity(path)
     except OSError as error:
@@ -114,9 +116,10 @@ def verify_identity(path: Path, expected: Identity) -> None:
 
 
 def verify_held(path: Path) -> None:
-    """Check, for every folder this process has locked, that ``path`` below it still lies in what was locked.
+    """Check, for every folder this process has locked, that ``path`` below it still lies in the locked folder.
 
-    For whoever writes files beside the database: a folder that was moved away must not be made anew. Raises ``StorageError`` (``moved``).
+    For code that writes files beside the database: a folder that was moved away must not be recreated. Raises
+    ``StorageError`` (``moved``).
     """
     for held in tuple(_held):
         if path.is_relative_to(held.folder):
@@ -128,7 +131,7 @@ def _identity(found: os.stat_result) -> Identity:
 
 
 async def shielded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function in a thread and wait for its end, also when the wait is cancelled: the lock must not be released before."""
+    """Run a function in a thread and wait for its end even when cancelled: the lock must not be released before."""
     work = asyncio.ensure_future(in_storage_thread(function, *args, **kwargs))
     try:
         return await asyncio.shield(work)
@@ -142,7 +145,7 @@ async def shielded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
 
 
 def _forget() -> None:
-    """In a forked child, which must not keep a folder locked after its parent."""
+    """Release locks in a forked child, which must not keep a folder locked after its parent has ended."""
     while _held:
         os.close(_held.pop().descriptor)
 
@@ -152,7 +155,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _try(folder: Path) -> int | None:
-    """A descriptor with the lock, None when somebody else has it."""
+    """Return a descriptor with the lock, or None when another process has it."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _lock(folder)
@@ -164,7 +167,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(folder: Path) -> int | None:
-        # A file that is open cannot be deleted here.
+        # Windows does not delete an open file.
         descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
@@ -200,7 +203,7 @@ else:
         except BlockingIOError:
             pass
         except FileNotFoundError:
-            pass  # deleted or swapped between opening and locking: what is locked is not what others see
+            pass  # deleted or replaced between opening and locking: others would lock another file
         except BaseException:
             os.close(descriptor)
             raise

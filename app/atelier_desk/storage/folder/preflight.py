@@ -1,7 +1,7 @@
-"""What must hold before a database directory may be opened.
+"""Checks before a database directory is opened.
 
-The engine opens a directory that has lost its manifest as an empty database and says nothing, and fails half-way on a full disk, so
-both are looked at first.
+The engine silently opens a directory without its manifest as an empty database, and fails halfway on a full disk, so
+both are checked first.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ PROBE = "atelier-probe.tmp"
 PROBE_BYTES = 1024 * 1024
 PROBE_FILES = 32
 OWN_FILES = frozenset({"LOCK", "atelier-commits.json", "atelier-commits.json.tmp", version.FILE, PROBE})
-"""Files that say nothing about whether a database was ever written here."""
+"""Files that do not prove that a database was ever written here."""
 
 
 ADDRESSES_BYTES = 3 * 1024**3
 ADDRESSES_BYTES_PER_CPU = 192 * 1024**2
-"""Address space the engine reserves at most while it opens a directory, with its threads; it uses a small part of it as memory. Where the
-system refuses it that, it ends the process."""
+"""Maximum address space in bytes per CPU that the engine reserves while opening, with its threads.
+
+It uses a small part of it as memory. If the system refuses the reservation, the engine ends the process.
+"""
 MOST_CPUS = 16
 
 
@@ -43,7 +45,7 @@ def manifest_exists(directory: Path) -> bool:
 
 
 def check_path(directory: Path) -> None:
-    """Refuse a directory whose name the engine cannot take; looks at nothing but the name.
+    """Refuse a directory whose name the engine cannot handle. Does not access the disk.
 
     Raises:
         StorageError: ``bad_path``.
@@ -53,7 +55,9 @@ def check_path(directory: Path) -> None:
 
 
 def check_limits() -> None:
-    """Refuse to open a database where the engine would end the process: with too little address space, or before 1970.
+    """Refuse to open a database where the engine would end the process.
+
+    Too little address space, or a clock before 1970.
 
     Raises:
         StorageError: ``memory_limit`` or ``clock``.
@@ -71,7 +75,7 @@ def check_limits() -> None:
 
 
 def check(directory: Path) -> None:
-    """Refuse to open a directory that cannot be written, has no room, or lost its manifest, and to open any with too low a limit.
+    """Refuse to open a directory that is not writable, has no room or lost its manifest, or under too low limits.
 
     Raises:
         StorageError: ``memory_limit``, ``clock``, ``read_only``, ``disk_full`` or ``missing_manifest``.
@@ -89,7 +93,7 @@ def check(directory: Path) -> None:
 
 
 def require_room(path: Path, size: int = 0) -> None:
-    """Refuse to go on when the disk has no room for so many more bytes and what a database needs to be opened.
+    """Refuse to continue without room on the disk for ``size`` more bytes plus what opening a database needs.
 
     Raises:
         StorageError: ``disk_full``.
@@ -100,15 +104,16 @@ def require_room(path: Path, size: int = 0) -> None:
 
 
 def size_of(directory: Path) -> int:
-    """Bytes of all files of a database that nobody has open."""
+    """Return the size in bytes of all files of a database that nobody has open."""
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
 
 
 def probe(directory: Path) -> None:
-    """Refuse to close a database that could not be opened again: write a file of ``PROBE_BYTES`` beside its own, sync and delete it, and
-    see that ``PROBE_FILES`` can be open besides.
+    """Refuse to close a database that could then not be reopened.
 
-    An engine whose opening fails half-way on a full or broken disk keeps its lock until the process ends.
+    Writes a file of ``PROBE_BYTES`` beside the database, syncs and deletes it, and checks that ``PROBE_FILES`` more
+    files can be open. An engine whose opening fails halfway, on a full or broken disk, keeps its lock until the process
+    ends.
 
     Raises:
         StorageError: ``disk_full``, ``io``, ``too_many_files`` or ``read_only``.

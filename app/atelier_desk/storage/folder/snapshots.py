@@ -1,6 +1,6 @@
-"""Files with the conversation of a workflow as it was after one of its runs, so that not every turn has to be read after a start.
+"""Cached conversations of workflows, so that a start need not read every turn.
 
-They are made from the journal and are never the only copy: one that is missing, damaged or of another time is as good as none.
+Snapshots are made from the journal and are never the only copy: a missing, damaged or outdated one is ignored.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
 KEPT = 2
-"""Files a workflow: the newest may be of a turn that was answered again since, on another branch."""
+"""Files per workflow: the newest may belong to a turn that was regenerated since, on another branch."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes of a snapshot, not compressed; a larger one is not kept."""
+"""Maximum size of an uncompressed snapshot in bytes; a larger one is not stored."""
 _DIGEST = 16
 
 
 class SnapshotFiles:
-    """The files below ``snapshots``, one folder a workflow, named after the run that was over.
+    """The files below ``snapshots``: one folder per workflow, named after the run that had ended.
 
     Args:
-        kept: False keeps none: of a database in memory nothing goes to the disk.
+        kept: False stores nothing: for an in-memory database nothing is written to disk.
     """
 
     def __init__(self, datadir: DataDir, kept: bool = True) -> None:
@@ -38,16 +38,16 @@ class SnapshotFiles:
         self._kept = kept
 
     async def read(self, workflow_id: str) -> list[bytes]:
-        """The snapshots of a workflow that are as they were written, the newest first."""
+        """Return the undamaged snapshots of a workflow, newest first."""
         return await in_storage_thread(self._read, workflow_id) if self._kept else []
 
     async def write(self, workflow_id: str, run_id: str, data: bytes) -> None:
-        """Keep one more, and of the older ones as many as are kept. What cannot be written is left out: it is made again later."""
+        """Add a snapshot and delete surplus older ones. Failures to write are ignored: it can be made again later."""
         if self._kept and len(data) <= LARGEST:
             await in_storage_thread(self._write, workflow_id, run_id, data)
 
     async def remove(self, workflow_id: str) -> None:
-        """Delete those of a workflow, as when something was deleted in it.
+        """Delete all snapshots of a workflow, for example after a deletion in it.
 
         Raises:
             StorageError: they could not be deleted.

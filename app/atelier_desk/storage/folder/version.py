@@ -1,7 +1,7 @@
-"""The schema version of a database, noted in its directory: asking the engine for it changes the engine's files.
+"""Record the schema version of a database in its directory: asking the engine for it would change the engine's files.
 
-The note comes after the version in the database and before its first use, so it is never ahead. Folders made before there were
-notes have none, and nothing is known of them without opening a copy.
+The version is recorded after the database has it and before its first use, so the record is never ahead. Older folders
+have no record; their version is unknown until a copy is opened.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from atelier_desk.storage.folder.files import write_atomic
 
 FILE = "atelier-schema"
 UpgradeStep = Literal["copy", "read", "migrate", "back_up", "verify"]
-"""What takes its time when a database is brought up to date: each reads or writes all of it."""
+"""Steps of a migration that take time: each reads or writes the whole database."""
 UPGRADE_STEPS: tuple[UpgradeStep, ...] = get_args(UpgradeStep)
 
 
 def noted(directory: Path) -> int | None:
-    """The version in the note; None without a readable one."""
+    """Return the recorded version; None if there is no readable record."""
     try:
         return int((directory / FILE).read_text("ascii"))
     except (OSError, ValueError):
@@ -26,7 +26,7 @@ def noted(directory: Path) -> int | None:
 
 
 def note(directory: Path, version: int) -> None:
-    """Write the note.
+    """Record the version.
 
     Raises:
         OSError: it cannot be written.

@@ -1,7 +1,7 @@
-"""The migrations, a module ``mNNNN_name`` each, in the order of their numbers.
+"""The migrations: one module ``mNNNN_name`` each, in the order of their numbers.
 
-A released one is never changed: a new one follows it. Each has its own statements and imports nothing but what registers and
-runs it, so that no later change of the program changes what it does to an old folder.
+A released migration is never changed; a new one follows it. Each contains its own statements and imports only what
+registers and runs it, so that later changes of the program do not alter what it does to an old folder.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from importlib import import_module
 
 
 def load() -> None:
-    """Import every migration, which registers it."""
+    """Import and thereby register every migration."""
     for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")

@@ -1,11 +1,13 @@
 """The tables of the first version.
 
-Lists that a screen shows newest first have an index on a negated column (``back``, ``recency``): the engine walks an index backwards in
-time linear in what was written since its last flush (170 ms against 3 ms for 100 rows after 8 000 messages), forwards it does not.
+Lists shown newest first have an index on a negated column (``back``, ``recency``): walking an index backwards takes the
+engine time linear in what was written since its last flush (170 ms against 3 ms for 100 rows after 8 000 messages);
+walking forwards does not.
 
-Full text is one index a table over ``search``, the distinct words that ``storage.search_terms`` makes: it costs 0.8 ms and 7 KB for a
-message of 60 words, the engine's two keys a word. An index over raw text cost 0.7–1.1 ms a message, two languages 1.4 ms. Memories are
-ranked in process from ``terms`` (see ``atelier_desk.knowledge.lexical``).
+Each table has one full-text index over ``search``, the distinct words made by ``storage.search_terms``: 0.8 ms and 7 KB
+for a message of 60 words, because the engine writes two keys per word. An index over raw text cost 0.7–1.1 ms per
+message, with two languages 1.4 ms. Memories are ranked in process from ``terms`` (see
+``atelier_desk.knowledge.lexical``).
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 from atelier_desk.storage.schema import Migrator, migration
 
 KEPT = "REFERENCE ON DELETE CASCADE READONLY"
-"""A row stays with its workflow: no write of ours, whatever id it was given, can take it to another one."""
+"""A row stays with its workflow: no write, whatever id it is given, can move it to another one."""
 WORKFLOW = f"record<workflow> {KEPT}"
 OPTIONAL_WORKFLOW = f"option<record<workflow>> {KEPT}"
 RUN = "record<run>"
@@ -347,7 +349,7 @@ SEARCHED = ("message", "tool_execution", "memory", "report")
 
 @migration(1, "first tables")
 async def first_tables(db: Migrator) -> None:
-    """Everything the first version stores."""
+    """Create everything the first version stores."""
     statements = [
         "DEFINE ANALYZER IF NOT EXISTS english TOKENIZERS blank FILTERS snowball(english)",
         "DEFINE ANALYZER IF NOT EXISTS french TOKENIZERS blank FILTERS snowball(french)",

@@ -1,7 +1,7 @@
-"""Drafts keep what is attached; runs and memories what was read from outside before them.
+"""Drafts store attachments; runs and memories store what was read from outside before them.
 
-Version 1 grew during its last day: folders made that morning lack prices, the taint of calls, standing rules of approvals and
-the audit trail, and get them here.
+Version 1 changed during its last day: folders made earlier that day lack prices, the taint of calls, standing approval
+rules and the audit trail, and get them here.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ FILLED = {
     ("tool_execution", "taint"): "''",
     ("approval_request", "always"): "[]",
 }
-"""By table and field, what stands in rows that have none."""
+"""By table and field: the value for existing rows."""
 
 
 @migration(2, "attachments of drafts, taint of runs and memories")
 async def attachments_and_taint(db: Migrator) -> None:
-    """Define what is missing, and fill it in."""
+    """Define the missing fields and fill them in."""
     fields = {**FIELDS, "audit": AUDIT}
     statements = ["DEFINE TABLE IF NOT EXISTS audit SCHEMAFULL"]
     statements += [f"DEFINE FIELD IF NOT EXISTS {name} ON {table} TYPE {kind}" for table in fields for name, kind in fields[table].items()]

@@ -1,4 +1,4 @@
-"""Servers of the Model Context Protocol; their calls are found by their server."""
+"""MCP servers, and an index that finds calls by server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INDEXES = {"tool_execution": {"by_server": "server, recency"}}
 
 @migration(3, "MCP servers")
 async def mcp_servers(db: Migrator) -> None:
-    """The table, and the index of calls."""
+    """Create the table and the index."""
     statements = []
     for table, fields in TABLES.items():
         statements.append(f"DEFINE TABLE IF NOT EXISTS {table} SCHEMAFULL")

@@ -1,18 +1,21 @@
-"""Memories know the turn whose team stored them, and whether they wait for a person's yes; after it they leave their workflow."""
+"""Memories store the turn whose team saved them, and whether they wait for approval.
+
+Approved ones leave their workflow.
+"""
 
 from __future__ import annotations
 
 from atelier_desk.storage.schema import Migrator, migration
 
 MOVED = ("memory", "memory_vector")
-"""What leaves its workflow when it comes to hold for all."""
+"""Tables whose rows leave their workflow when a memory becomes general."""
 FIELDS = {"turn_id": "string", "proposed": "bool"}
 
 
 @migration(4, "proposed memories")
 async def proposed_memories(db: Migrator) -> None:
-    """Define what is missing, and fill it in: both at once, since a row that lacks either cannot be written."""
-    # From a workflow to none and back, never from one to another.
+    """Define and fill the missing fields together: a row that lacks either cannot be written."""
+    # Between a workflow and none, but never between two workflows.
     rule = "ASSERT $value = NONE OR $before = NONE OR $before = $value"
     kind = f"option<record<workflow>> REFERENCE ON DELETE CASCADE {rule}"
     statements = [f"DEFINE FIELD OVERWRITE workflow ON {table} TYPE {kind}" for table in MOVED]

@@ -1,7 +1,8 @@
-"""Projects, the files that were read of them, and their graph: entities, and relations between entities.
+"""Projects, their files, and their graph of entities and relations.
 
-Keys are hexadecimal, and what belongs together begins alike, so that a project's rows, or a file's, are one range of keys and need no
-index: 8 digits are the project's, 10 more the file's, 8 more the entity's; a relation's begin with those of its source.
+Keys are hexadecimal, and related keys share a prefix, so that the rows of a project or a file are one key range and
+need no index: 8 digits for the project, 10 more for the file, 8 more for the entity; a relation's key begins with that
+of its source.
 """
 
 from __future__ import annotations
@@ -53,13 +54,13 @@ TABLES: dict[str, dict[str, str]] = {
     "text_vector": {"embedder": "string", "digest": "string", "vector": "bytes"},
 }
 RELATIONS: dict[str, dict[str, str]] = {"relates": {"kind": "string", "confidence": "float", "line": "int"}}
-"""Tables of edges: ``entity->relates->entity``."""
+"""Edge tables: ``entity->relates->entity``."""
 INDEXES = {"project": {"by_name": "folded UNIQUE"}}
 
 
 @migration(5, "projects")
 async def projects(db: Migrator) -> None:
-    """The tables of projects and of their graph."""
+    """Create the tables of projects and their graphs."""
     statements = []
     for table, fields in {**TABLES, **RELATIONS}.items():
         kind = "TYPE RELATION IN entity OUT entity SCHEMAFULL" if table in RELATIONS else "SCHEMAFULL"

@@ -1,4 +1,4 @@
-"""Deleted memories, kept for a while: whoever deletes one, an agent too, may have been wrong."""
+"""Deleted memories are kept for a while: a deletion, possibly by an agent, may be a mistake."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ TABLES = {
         "merged": "option<string>",
     }
 }
-"""The columns of a memory but those it is found by, which are made anew when one is brought back."""
+"""Columns of a memory without its search data, which are rebuilt on restore."""
 INDEXES = {"memory_bin": {"newest": "recency", "by_workflow": "workflow"}}
 
 
 @migration(6, "memory bin")
 async def memory_bin(db: Migrator) -> None:
-    """A table like that of the memories, with when each was deleted."""
+    """Create a table like that of the memories, with the time of deletion."""
     statements = []
     for table, fields in TABLES.items():
         statements.append(f"DEFINE TABLE IF NOT EXISTS {table} SCHEMAFULL")

@@ -1,4 +1,4 @@
-"""Projects know what is read of them though it looks like a secret, why not all of a folder was looked at, and that they are to go."""
+"""Projects store which suspected secrets may be read, why a folder was not fully read, and that they are being deleted."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ FIELDS = {"readable": "option<array<string>>", "cut": "option<string>", "leaving
 
 @migration(7, "project choices")
 async def project_choices(db: Migrator) -> None:
-    """New fields, which older rows are without."""
+    """Define the new fields, absent in older rows."""
     await db.run(";\n".join(f"DEFINE FIELD IF NOT EXISTS {name} ON project TYPE {kind}" for name, kind in FIELDS.items()) + ";")

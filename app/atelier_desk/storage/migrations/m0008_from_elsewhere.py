@@ -1,4 +1,4 @@
-"""Workflows know what all of their runs count as having read from outside; rules, that they came from another installation and wait."""
+"""Workflows store the outside content that all their runs count as having read; imported rules store that they wait."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FIELDS = {"workflow": {"tainted": "option<array<string>>"}, "permission_rule": {
 
 @migration(8, "from elsewhere")
 async def from_elsewhere(db: Migrator) -> None:
-    """New fields, which older rows are without."""
+    """Define the new fields, absent in older rows."""
     defined = [
         f"DEFINE FIELD IF NOT EXISTS {name} ON {table} TYPE {kind}" for table, fields in FIELDS.items() for name, kind in fields.items()
     ]

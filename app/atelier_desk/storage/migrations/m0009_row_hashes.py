@@ -1,4 +1,4 @@
-"""Rows with large values have a hash; those of a run's journal are tied to each other. Rows of before are without one."""
+"""Rows with large values get a hash; those of a run's journal are chained. Older rows have none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIELDS = {
 
 @migration(9, "row hashes")
 async def row_hashes(db: Migrator) -> None:
-    """New fields, which older rows are without."""
+    """Define the new fields, absent in older rows."""
     defined = [
         f"DEFINE FIELD IF NOT EXISTS {name} ON {table} TYPE {kind}" for table, fields in FIELDS.items() for name, kind in fields.items()
     ]

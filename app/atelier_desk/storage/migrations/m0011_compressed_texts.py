@@ -1,7 +1,7 @@
-"""Texts of the journal's rows may be compressed, and a row is no longer entered with its workflow a second time.
+"""Journal texts may be compressed, and the index entries of rows under their workflow are dropped.
 
-The engine kept a key a row for ``REFERENCE ON DELETE CASCADE``, a tenth of what a small row takes. A workflow's rows are deleted with it by
-statements of their own, which the engine's index finds. Older rows stay as they are.
+``REFERENCE ON DELETE CASCADE`` cost one engine key per row, a tenth of a small row's size. The rows of a workflow are
+now deleted by separate statements that use an index. Older rows stay unchanged.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ FIELDS = {
     "audit": {"workflow": WORKFLOW, "search": "option<string>"},
 }
 UNUSED = {"tool_execution": "by_message", "audit": "by_run"}
-"""By table, an index that no query needs."""
+"""By table: an index that no query needs."""
 
 
 @migration(11, "compressed texts")
 async def compressed_texts(db: Migrator) -> None:
-    """Define the columns anew; no row is written, but an old entry of the audit trail keeps the words for its search."""
+    """Redefine the columns. Writes no rows; older audit entries keep their stored search words."""
     defined = [f"DEFINE FIELD OVERWRITE {name} ON {table} TYPE {kind}" for table, fields in FIELDS.items() for name, kind in fields.items()]
     removed = [f"REMOVE INDEX IF EXISTS {name} ON TABLE {table}" for table, name in UNUSED.items()]
     await db.run(";\n".join(defined + removed) + ";")

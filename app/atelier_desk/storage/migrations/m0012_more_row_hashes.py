@@ -1,4 +1,4 @@
-"""Rows of configuration, and those beside a workflow's journal, have a hash too. Rows of before are without one."""
+"""Rows of configuration, and those beside a workflow's journal, get a hash too. Older rows have none."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ TABLES = (
 
 @migration(12, "more row hashes")
 async def more_row_hashes(db: Migrator) -> None:
-    """A new field, which older rows are without until they are written again."""
+    """Define the new field, absent in older rows until they are next written."""
     await db.run(";\n".join(f"DEFINE FIELD IF NOT EXISTS hash ON {table} TYPE option<bytes>" for table in TABLES) + ";")

@@ -1,4 +1,4 @@
-"""Prompts of a person, which ``/name`` calls."""
+"""A person's prompts, called with ``/name``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FIELDS = {
 
 @migration(13, "prompts")
 async def prompts(db: Migrator) -> None:
-    """A table of their own; names are unique, whatever their case."""
+    """Create the table; names are unique regardless of case."""
     statements = ["DEFINE TABLE IF NOT EXISTS prompt SCHEMAFULL"]
     statements += [f"DEFINE FIELD IF NOT EXISTS {name} ON prompt TYPE {kind}" for name, kind in FIELDS.items()]
     statements.append("DEFINE INDEX IF NOT EXISTS by_name ON prompt FIELDS folded UNIQUE")

@@ -1,4 +1,4 @@
-"""One repository a noun, over one store."""
+"""One repository per kind of row, over one store."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Repositories:
         self.prompts = PromptRepository(store)
         self.used = UsedRepository(store)
 
-    # Made when they are first used: the events of the journal take a while to load, and a listing needs none of them.
+    # Created on first use: loading the event types takes a while, and a listing needs none.
 
     @cached_property
     def housekeeping(self) -> HousekeepingRepository:

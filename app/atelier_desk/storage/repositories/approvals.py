@@ -1,4 +1,4 @@
-"""Requests for a person's yes, and what was sent to models."""
+"""Approval requests, and what was sent to models."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from atelier_desk.storage.store import Statement
 
 
 class ApprovalRepository(Repository[ApprovalRequest]):
-    """Approval requests, decided ones too: they are the audit trail."""
+    """Approval requests, including decided ones: they are the audit trail."""
 
     table = tables.APPROVALS
     what = "approval"
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
-        """Requests nobody decided, oldest first; of all workflows that are not in the bin when none is named."""
+        """Return undecided requests, oldest first; without a ``workflow_id``, of all workflows outside the bin."""
         condition = "workflow = $workflow" if workflow_id is not None else "workflow.deleted = false"
         return await self._select(
             f"WHERE status = $status AND {condition} ORDER BY created_at, id",
@@ -35,7 +35,7 @@ class ApprovalRepository(Repository[ApprovalRequest]):
         return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
 
     async def of_teams(self, workflow_id: str, root_run_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
-        """All requests of some root runs and of everything below them, oldest first."""
+        """Return all requests of some root runs and their sub-agents, oldest first."""
         if not root_run_ids:
             return []
         return await self._select(
@@ -45,7 +45,7 @@ class ApprovalRepository(Repository[ApprovalRequest]):
         )
 
     async def add_seen(self, approval_id: str, milliseconds: int) -> ApprovalRequest:
-        """Count time during which a card could be seen, and return the request as it is then.
+        """Add time during which an approval card was visible; return the updated request.
 
         Raises:
             NotFoundError: there is no such request.
@@ -59,13 +59,13 @@ class ApprovalRepository(Repository[ApprovalRequest]):
 
 
 class PromptFrameRepository(Repository[PromptFrame]):
-    """System messages and tool definitions, each kept once a workflow."""
+    """System messages and tool definitions, each stored once per workflow."""
 
     table = tables.FRAMES
     what = "prompt frame"
 
     async def save(self, frame: PromptFrame) -> None:
-        """Write it, new or not.
+        """Insert or replace a frame.
 
         Raises:
             NotFoundError: its workflow is gone.
@@ -73,7 +73,7 @@ class PromptFrameRepository(Repository[PromptFrame]):
         await self._store.write(guard(frame.workflow_id), upsert(self.table, frame))
 
     async def list(self, workflow_id: str) -> list[PromptFrame]:
-        """All frames of a workflow that can be read, by id."""
+        """Return all readable frames of a workflow, by id."""
         text = f"SELECT {self.table.columns} FROM {self.table.name} WHERE workflow = $workflow ORDER BY id"  # noqa: S608
         try:
             rows = await self._store.query(text, workflow=record("workflow", workflow_id))

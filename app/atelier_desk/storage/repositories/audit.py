@@ -1,4 +1,4 @@
-"""The audit trail, page by page. The journal's commits write it, each entry with the event it is made from."""
+"""The audit trail, page by page. The journal's commits write it, each entry with its event."""
 
 from __future__ import annotations
 
@@ -14,21 +14,26 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AuditRepository(Repository[AuditEntry]):
-    """Small rows of their own: a filter that fits nothing reads 20 000 of them in some 0.5 s, where the calls' own rows hold results of up
-    to a megabyte each."""
+    """Small separate rows.
+
+    A filter without matches reads 20 000 of them in about 0.5 s, while the calls' own rows hold up to a megabyte each.
+    """
 
     table = tables.AUDIT
     what = "audit entry"
 
     async def page(self, wanted: AuditFilter, *, after: tuple[datetime, str] | None = None, limit: int = 100) -> list[AuditEntry]:
-        """The newest that fit, newest first; with ``after``, the time and id of an entry, those that come after it in this order."""
+        """Return matching entries, newest first.
+
+        ``after`` is the time and id of the last entry of the previous page.
+        """
         conditions = ["workflow = $workflow"] if wanted.workflow_id else []
         if wanted.until is not None:
             conditions.append("recency > $until")
         if wanted.since is not None:
             conditions.append("recency <= $since")
         if after is not None:
-            # Entries of one moment stand in the order of their ids.
+            # Entries with equal times are ordered by id.
             conditions.append("recency >= $at AND (recency > $at OR id > $last)")
         if wanted.agent:
             conditions.append("(agent_name = $agent OR agent_id = $agent)")
@@ -54,7 +59,7 @@ class AuditRepository(Repository[AuditEntry]):
         )
 
     async def workflows(self, ids: Collection[str]) -> dict[str, tuple[str, bool]]:
-        """By id of a workflow, its name and whether it is in the bin."""
+        """Return, by workflow id, the name and whether it is in the bin."""
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), name, deleted] FROM $ids", ids=[record("workflow", each) for each in ids]
         )
@@ -62,13 +67,13 @@ class AuditRepository(Repository[AuditEntry]):
 
 
 _TEXT = "string::lowercase(string::join(' ', tool, agent_name, detail, rule, about, reason))"
-"""What a search looks through."""
+"""The text that a search covers."""
 _WORDS = 20
-"""Words of a search that are looked at."""
+"""Maximum number of words that a search uses."""
 
 
 def _back(moment: datetime | None) -> int:
-    """The column ``recency`` of a moment."""
+    """Return the value of the column ``recency`` for a time."""
     if moment is None:
         return 0
     past = moment - _EPOCH

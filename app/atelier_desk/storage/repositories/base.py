@@ -1,4 +1,4 @@
-"""What the repositories share: statements, guards, pages."""
+"""Shared parts of the repositories: statements, guards, pages."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from atelier_desk.support.i18n import N_
 
 log = logging.getLogger(__name__)
 M = TypeVar("M", bound=Model)
-LIMIT = N_("A list can give {maximum} entries at most; {limit} were asked for.")
+LIMIT = N_("A list has at most {maximum} entries; {limit} were requested.")
 
 
 def page_size(limit: int) -> int:
-    """A limit that a list accepts.
+    """Return a valid limit for a list.
 
     Raises:
         LimitError: below 1 or over ``limits.LIST_MAX``.
@@ -32,7 +32,7 @@ def page_size(limit: int) -> int:
 
 
 def some(limit: int | None, offset: int) -> tuple[str, dict[str, int]]:
-    """The end of a query for ``limit`` rows (1 or more; None: all) from an offset on, and its parameters.
+    """Return the end of a query, with its parameters, for ``limit`` rows (at least 1; None: all) from an offset.
 
     Raises:
         LimitError: ``limit`` is below 1.
@@ -45,18 +45,20 @@ def some(limit: int | None, offset: int) -> tuple[str, dict[str, int]]:
 
 
 def guard(workflow_id: str) -> Statement:
-    """Ends the transaction with ``NotFoundError`` when the workflow is gone, so that nothing is left behind by a late write."""
+    """Return a statement that aborts with ``NotFoundError`` if the workflow is gone, so that a late write leaves nothing
+    behind.
+    """
     return Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
 
 
 def upsert(table: Table[M], value: M) -> Statement:
-    """Write one row, whole."""
+    """Return a statement that inserts or replaces one row."""
     row = table.encode(value)
     return Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}, documents(table.name, [row]))
 
 
 class Repository(Generic[M]):
-    """One noun's rows. Attributes: ``table`` describes how the noun is stored, ``what`` names it in errors."""
+    """The rows of one kind. Attributes: ``table`` describes how they are stored, ``what`` names them in errors."""
 
     table: Table[M]
     what: str
@@ -65,7 +67,7 @@ class Repository(Generic[M]):
         self._store = store
 
     async def get(self, key: Any) -> M:
-        """The one with this id.
+        """Return the row with this id.
 
         Raises:
             NotFoundError: there is none.
@@ -79,10 +81,10 @@ class Repository(Generic[M]):
         return errors.not_there(self.what, key)
 
     async def beginning_with(self, prefix: str, limit: int) -> list[str]:
-        """Ids that begin with ``prefix``, hexadecimal digits in lower case, in order; at most ``limit``."""
+        """Return at most ``limit`` ids that begin with ``prefix`` (lower-case hexadecimal digits), in order."""
         if not prefix or not set(prefix) <= set("0123456789abcdef"):
             return []
-        # "g" follows the last digit: the rows between are found by their key, without reading the table.
+        # "g" sorts after the last digit: the rows are found by key range, without reading the table.
         reach = f"{self.table.name}:\u27e8{prefix}\u27e9..\u27e8{prefix}g\u27e9"
         return await self._store.query(f"SELECT VALUE record::id(id) FROM {reach} LIMIT $limit", limit=page_size(limit))  # noqa: S608
 
@@ -91,11 +93,14 @@ class Repository(Generic[M]):
         return self.table.decode(rows[0]) if rows else None
 
     async def _select(self, tail: str, /, **params: Any) -> list[M]:
-        """Rows by a condition, order and limit that are constants of the code."""
+        """Return rows; ``tail`` has condition, order and limit and must be a constant of the code."""
         return self.readable(await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params))  # noqa: S608
 
     def readable(self, rows: Iterable[Mapping[str, Any]]) -> list[M]:
-        """Those that are as they were written. A damaged one is left out of lists, so that it stops nobody; the check-up names it."""
+        """Return the undamaged rows as models.
+
+        Lists skip damaged ones so that they block nobody; the integrity check names them.
+        """
         found = []
         for row in rows:
             try:

@@ -1,4 +1,4 @@
-"""What the owner of the program configures: agents, providers, models, MCP servers and settings."""
+"""User configuration: agents, providers, models, MCP servers, rules and settings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AgentRepository(Repository[Agent]):
     what = "agent"
 
     async def save(self, agent: Agent) -> None:
-        """Write the whole row, new or not.
+        """Insert or replace an agent.
 
         Raises:
             ConflictError: another agent has the name.
@@ -43,7 +43,7 @@ class AgentRepository(Repository[Agent]):
             raise
 
     async def by_name(self, name: str) -> Agent:
-        """The agent of that name.
+        """Return the agent with this name.
 
         Raises:
             NotFoundError: there is none.
@@ -67,13 +67,13 @@ class AgentRepository(Repository[Agent]):
 
 
 class ProviderRepository(Repository[ProviderConfig]):
-    """Providers by their name."""
+    """Providers, keyed by name."""
 
     table = tables.PROVIDERS
     what = "provider"
 
     async def save(self, config: ProviderConfig) -> None:
-        """Write the whole row, new or not."""
+        """Insert or replace a provider."""
         await self._store.write(upsert(self.table, config))
 
     async def list(self) -> list[ProviderConfig]:
@@ -81,13 +81,13 @@ class ProviderRepository(Repository[ProviderConfig]):
         return await self._select("ORDER BY name")
 
     def renaming(self, old: str, renamed: ProviderConfig, models: Iterable[ModelInfo], agents: Iterable[Agent]) -> builtins.list[Statement]:
-        """For one transaction: the row with its new name, with its models and the agents that use it, in the place of the old ones."""
+        """Return statements for one transaction that renames a provider, with its models and the agents that use it."""
         written = [*(upsert(tables.MODELS, model) for model in models), *(upsert(tables.AGENTS, agent) for agent in agents)]
         gone = Statement(errors.throw_not_found(self.what), {"guarded": self.table.record(old)})
         return [gone, upsert(self.table, renamed), *written, *self._deleting(old)]
 
     async def delete(self, name: str) -> None:
-        """Delete one with the models that are known of it.
+        """Delete a provider and its known models.
 
         Raises:
             NotFoundError: there is none.
@@ -108,7 +108,7 @@ class ModelRepository(Repository[ModelInfo]):
     what = "model"
 
     async def save(self, model: ModelInfo) -> None:
-        """Write the whole row, new or not."""
+        """Insert or replace a model."""
         await self._store.write(upsert(self.table, model))
 
     async def get(self, provider: str, name: str = "") -> ModelInfo:
@@ -138,13 +138,13 @@ class ModelRepository(Repository[ModelInfo]):
 
 
 class McpServerRepository(Repository[McpEntry]):
-    """MCP servers by their name."""
+    """MCP servers, keyed by name."""
 
     table = tables.MCP_SERVERS
     what = "server"
 
     async def save(self, entry: McpEntry) -> None:
-        """Write the whole row, new or not."""
+        """Insert or replace a server."""
         await self._store.write(upsert(self.table, entry))
 
     async def list(self) -> list[McpEntry]:
@@ -161,7 +161,10 @@ class McpServerRepository(Repository[McpEntry]):
 
 
 class RuleRepository(Repository[PermissionRule]):
-    """What agents may do, besides their profile. The journal's commits write rules that come with a decision, and when one decided."""
+    """Permissions of agents in addition to their profile.
+
+    Rules that come with a decision, and the time of a rule's last use, are written by the journal's commits.
+    """
 
     table = tables.RULES
     what = "rule"
@@ -171,7 +174,7 @@ class RuleRepository(Repository[PermissionRule]):
         return await self._select("ORDER BY created_at, id")
 
     async def save(self, *rules: PermissionRule) -> None:
-        """Keep rules, in one transaction; those with a known id are replaced."""
+        """Insert or replace rules in one transaction."""
         await self._store.write(*(upsert(self.table, rule) for rule in rules))
 
     async def delete(self, rule_id: str) -> None:
@@ -184,15 +187,16 @@ class RuleRepository(Repository[PermissionRule]):
 
 
 class SettingsRepository:
-    """Settings, one row a field, as JSON; a field without a row has its default."""
+    """Settings: one row per field, as JSON; a field without a row has its default."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def load(self) -> Settings:
-        """All settings, with the standing rules among those of the approvals, but for those that wait for a yes (``held``).
+        """Return all settings, including active standing rules of approvals; rules that wait for confirmation (``held``)
+        are omitted.
 
-        A row that this program does not know is left alone; one whose value it does not accept, or that is damaged, counts as unset.
+        Unknown rows are left alone; damaged rows and invalid values count as unset.
         """
         rows, rules = await self._store.query(
             "RETURN [(SELECT id, `value`, hash FROM setting), (SELECT * FROM permission_rule WHERE held != true ORDER BY created_at, id)]"
@@ -202,20 +206,20 @@ class SettingsRepository:
         return _accepted(known).with_rules(RuleRepository(self._store).readable(rules))
 
     async def refuse_damaged(self) -> None:
-        """Make sure that nothing is damaged of what may forbid something.
+        """Raise if a row that may restrict agents is damaged.
 
         Raises:
-            StorageError: ``damaged_row``: a setting or a rule is not as it was written; the error says what to do.
+            StorageError: ``damaged_row``: a setting or a rule is damaged; the error says what to do.
         """
         found = await damaged_configuration(self._store.query_all, damage.RESTRICTING)
         if found:
             raise damage.not_begun(found)
 
     async def save(self, settings: Settings, *others: Statement) -> None:
-        """Write every setting in one transaction, but for the standing rules, which are rows of their own: see ``RuleRepository``.
-        ``others`` belong into that transaction.
+        """Write every setting in one transaction, except standing rules, which have their own rows (``RuleRepository``).
 
-        A damaged one stays as it is, and is named still, until it gets a value other than its default.
+        ``others`` join that transaction. A damaged row stays, and is still reported, until its field gets a non-default
+        value.
         """
         settings = settings.with_rules(())
         damaged = {each.row for each in await damaged_configuration(self._store.query_all, ("setting",))}
@@ -225,7 +229,10 @@ class SettingsRepository:
 
 
 async def remove_damaged(store: Store) -> list[damage.Damage]:
-    """Delete the damaged rows of configuration, in one transaction; gives which. A setting that is gone has its default."""
+    """Delete the damaged rows of configuration in one transaction and return them.
+
+    Deleted settings revert to their defaults.
+    """
     found = [each for each in await damaged_configuration(store.query_all) if each.row != "?"]
     await store.write(*(Statement("DELETE $row RETURN NONE", {"row": record(each.table, each.row)}) for each in found))
     return found
@@ -238,7 +245,7 @@ def _setting(name: str, value: str) -> Statement:
 
 
 def _accepted(values: dict[str, object]) -> Settings:
-    """Settings from stored values, without those that do not validate."""
+    """Build settings from stored values, skipping those that do not validate."""
     from pydantic import ValidationError
 
     try:

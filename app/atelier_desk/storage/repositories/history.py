@@ -1,8 +1,8 @@
 """Search through everything that was said and done, and sums of what it used: the index of the history and what keeps it up to date.
 
-Each commit says what it changes (``Statement.changes``), and a task takes that into the index; a search first waits for it. The index notes
-the number of the commit it has seen. After a kill, a restore or a deleted file that number is not the database's: then the workflows whose
-newest event the index does not know are read again, all of them when it is empty.
+Each commit lists its changes (``Statement.changes``); a task adds them to the index, and a search first waits for it.
+The index stores the number of the last commit it has seen. If that number differs from the database's, as after a kill,
+a restore or a deleted file, the workflows with newer events are read again; all of them if the index is empty.
 """
 
 from __future__ import annotations
@@ -49,38 +49,41 @@ from atelier_desk.support.threads import in_storage_thread
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 PAGE = 200
-"""Rows that are read at a time."""
+"""Rows read at a time."""
 SPARE = 10
-"""Finds beyond those asked for that are looked at first: some may be of a workflow in the bin."""
+"""Additional matches to fetch first: some may belong to a workflow in the bin."""
 PAGES = 50
-"""Pages of finds that a search looks through for rows that it may show."""
+"""Maximum number of pages that a search reads to find rows it may show."""
 COMMIT = "commit"
-"""The name of the newest commit's number in the state of the index."""
+"""Name of the last commit's number in the state of the index."""
 DATABASE = "database"
 """The name of the time at which the database was made, in the state of the index."""
 SPENT = "spent"
 """The name of how many rows told what deleted runs had used when the index was last read again, in its state."""
 GATHER_S = 0.25
-"""Seconds for which changes wait for more of them, so that the commits of a moment are one write of the index. A search does not wait."""
+"""Seconds that changes wait for more, so that commits made together are one write of the index.
+
+A search does not wait.
+"""
 _SAME_TIME = 1_000
-"""Microseconds by which the place of a row may be behind its time: rows of one time follow each other."""
+"""Microseconds by which a row's position may follow its time: rows with equal times are spread."""
 
 
 class SearchHit(NamedTuple):
-    """One place where all searched words were found.
+    """One place where all search words were found.
 
     Attributes:
         kind: ``message``, ``tool_execution``, ``report`` or ``memory``.
         workflow_id: empty, like its name, for a general memory.
-        seq: place of a message in its workflow, 0 for the others.
-        excerpt: text around the first word found, with its lines, as Markdown where it was written so; of a call, those of the values it
-            was given and gave that have it.
+        seq: position of a message in its workflow, 0 for other kinds.
+        excerpt: text around the first match, with its line breaks, as Markdown if it was written so; for a call, its
+            matching input and output values.
         at: when it was said, done or last changed.
-        run_id: of a message or a call, the run it is of.
-        message_id: of a message its own id, of a call that of the reply which made it; empty for the others.
-        who: of a message the agent's name, empty when it was said to an agent.
-        to: of what was said to a sub-agent, by a person or by its parent, the sub-agent's name.
-        tool, presentation: of a call, its tool's own name, and icon and words for people.
+        run_id: for a message or a call, its run.
+        message_id: for a message its own id, for a call the id of the reply that made it; otherwise empty.
+        who: for a message, the agent's name; empty for messages to an agent.
+        to: for messages to a sub-agent, by a person or its parent, the sub-agent's name.
+        tool, presentation: for a call, its tool's internal name, and its icon and title for people.
     """
 
     kind: str
@@ -107,14 +110,14 @@ _SHOWN = {
 
 _TABLES: dict[str, Table[Any]] = {"message": tables.MESSAGES, "tool_execution": tables.EXECUTIONS}
 _HASHED = {kind: f", {_TABLES[kind].columns}" if kind in _TABLES else "" for kind in _SHOWN}
-"""What tells whether a row that was found is as it was written."""
+"""Columns needed to check whether a matching row is undamaged."""
 
 
 class HistoryRepository:
-    """The search, and the index it uses.
+    """The search and its index.
 
     Attributes:
-        reading: how many of how many workflows were read again, while the index is brought up to date; None when it is.
+        reading: number of workflows read and their total while the index catches up; None otherwise.
     """
 
     def __init__(self, store: Store, datadir: DataDir, reports: ReportRepository) -> None:
@@ -134,7 +137,7 @@ class HistoryRepository:
         store.follow(self)
 
     def committed(self, changes: Sequence[Change] | None) -> None:
-        """Called by the store after each commit; None when it is not known whether a commit is kept."""
+        """Called by the store after each commit; None if it is unknown whether the commit was kept."""
         if changes is None:
             self._current = False
             self._opened_at = -1
@@ -149,7 +152,7 @@ class HistoryRepository:
             self._worker = background.start(self._work(), "history index")
 
     async def close(self) -> None:
-        """Take in what waits and close the file; called by the store."""
+        """Index pending changes and close the file. Called by the store."""
         await self._take_in()
         if self._index is not None:
             if self._current:
@@ -157,7 +160,7 @@ class HistoryRepository:
             await in_storage_thread(self._index.close)
 
     async def bring_up_to_date(self) -> None:
-        """Read what the index does not know; returns at once when there is nothing.
+        """Read what the index lacks; returns at once if it is up to date.
 
         Raises:
             StorageError: the index or the database cannot be read.
@@ -183,13 +186,14 @@ class HistoryRepository:
             await self._note_commit()
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
-        """Where all words of a text occur: messages, reports, memories, tool input and output; newest first.
+        """Return where all words of a text occur in messages, reports, memories, and tool input and output; newest first.
 
-        Words match by their stem; when there are fewer places than asked for, also inside longer words. Stop words count only when the text
-        has no others. Workflows in the bin and deleted branches are left out.
+        Words match by their stem; if there are too few matches, also inside longer words. Stop words count only if the
+        text has no others. Workflows in the bin and deleted branches are skipped.
 
         Raises:
-            StorageError: ``no_fts5``: this Python cannot search; else the index or the database cannot be read.
+            StorageError: ``no_fts5``: this Python has no full-text search; otherwise the index or the database cannot
+                be read.
         """
         page_size(limit)
         return await self._mended(partial(self._search, text, limit))
@@ -251,7 +255,7 @@ class HistoryRepository:
         return sorted(hits.values(), key=lambda hit: hit.at, reverse=True)
 
     async def _shown(self, found: Sequence[IndexMatch], wanted: str) -> builtins.list[SearchHit]:
-        """What a person may see of finds, in their order."""
+        """Return the visible matches, in their order."""
         rows: dict[tuple[str, str], dict[str, Any]] = {}
         for kind, columns in _SHOWN.items():
             ids = [record(kind, each.id) for each in found if each.kind == kind]
@@ -271,44 +275,44 @@ class HistoryRepository:
         return hits
 
     async def _runs(self, ids: set[str]) -> dict[str, dict[str, Any]]:
-        """Agent and depth of these runs, and whether a person deleted them with their branch (``gone``)."""
+        """Return agent and depth of these runs, and whether their branch was deleted (``gone``)."""
         rows = await self._store.query(
             "SELECT id, agent_name, depth, deleted_at != NONE AS gone FROM $rows", rows=[record("run", each) for each in sorted(ids)]
         )
         return {row["id"].id: row for row in rows}
 
     async def _names(self, ids: set[str]) -> dict[str, str]:
-        """Names of those workflows that are not in the bin."""
+        """Return the names of those workflows that are not in the bin."""
         rows = await self._store.query(
             "SELECT id, name FROM $rows WHERE deleted = false", rows=[record("workflow", each) for each in sorted(ids)]
         )
         return {row["id"].id: row["name"] for row in rows}
 
     async def _in_turn(self, work: Callable[[SearchIndex], T]) -> T:
-        """Use the index, which is opened first, in a thread, alone."""
+        """Open the index if needed and use it in a thread, one call at a time."""
         async with self._turn:
             if self._index is None:
-                self._store.verify()  # no file of ours goes to what stands in the place of a folder that was moved
+                self._store.verify()  # do not write to another folder in place of one that was moved
                 self._index = await in_storage_thread(SearchIndex, self._path)
             return await in_storage_thread(work, self._index)
 
     async def _clear(self) -> None:
-        """Forget what the index holds; all of it is read again."""
+        """Empty the index; everything is read again."""
         async with self._turn:
             self._current = False
             self._opened_at = -1
-            self._changed.clear()  # what commits change from now on is taken in after this
+            self._changed.clear()  # later commits are indexed after this
             if self._index is not None:
                 await in_storage_thread(self._index.clear)
 
     async def _take_in(self) -> None:
-        """Have what commits changed so far in the index."""
+        """Wait until all changes committed so far are indexed."""
         if self._worker is not None and not self._worker.done():
             self._now.set()
             await asyncio.shield(self._worker)
 
     async def _work(self) -> None:
-        """Take what commits changed into the index. A failure leaves it behind the database, which the next search mends."""
+        """Index committed changes. After a failure the index stays behind, and the next search repairs it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GATHER_S):
                 await self._now.wait()
@@ -322,7 +326,7 @@ class HistoryRepository:
                 _log.warning("the search index is behind: %s", error)
 
     async def _note_commit(self) -> None:
-        """The index has all that the newest commit holds."""
+        """Record that the index includes the newest commit."""
         await self._take_in()
         number = str(self._store.commits)
         if self._current and not self._queue:
@@ -383,7 +387,7 @@ class HistoryRepository:
         await self._apply([RemovedDocument(kind, tuple(old - seen))])
 
     async def _read_by_time(self, kind: str) -> None:
-        """Read the rows of a kind that no event tells of, those whose time the index does not have."""
+        """Read the rows of a kind without events whose time the index does not have."""
         places = await self._in_turn(lambda index: index.times(kind))
         rows = await self._store.query(f"SELECT id, {TIMES[kind]} AS at FROM {kind}")  # noqa: S608
         await self._apply([RemovedDocument(kind, tuple(places.keys() - {row["id"].id for row in rows}))])
@@ -396,7 +400,7 @@ class HistoryRepository:
             await self._apply([document(kind, row, *(await self._text_of(kind, row))) for row in found])
 
     async def _text_of(self, kind: str, row: dict[str, Any]) -> tuple[str, ...]:
-        """The text of a report, which is in a file; none when it cannot be read."""
+        """Return the text of a report from its file; nothing if it cannot be read."""
         if kind != "report":
             return ()
         try:
@@ -405,7 +409,7 @@ class HistoryRepository:
             return ()
 
     async def _apply(self, changes: Sequence[Change]) -> None:
-        """Take in what was read, but for rows that a commit has changed meanwhile."""
+        """Index what was read, except rows that a commit has changed meanwhile."""
         left = [each for change in changes for each in _single(change) if _key(each) not in self._changed]
         await self._in_turn(lambda index: index.apply(left))
 
@@ -415,7 +419,7 @@ def _single(change: Change) -> Sequence[Change]:
 
 
 def _key(change: Change) -> tuple[str, str]:
-    """What a change is about."""
+    """Identify the row that a change concerns."""
     match change:
         case Document():
             return change.kind, change.id

@@ -1,4 +1,4 @@
-"""What this database remembers of its housekeeping: when it was done last, and since when it misses what it does not know."""
+"""Persistent state of housekeeping: when it last ran, and since when unknown items have been missing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from atelier_desk.storage.store import Statement, Store
 
 
 class Housekeeping(Model):
-    """Attributes:
-    token: made anew by each cleaning, and written into the data folder too. Where the two differ, another database cleaned there
-        meanwhile, as after a restore: then what is missed is missed from now on.
-    first_missed: by key of what the database does not know (``checkpoints.leftovers``), when it first missed it.
-    cleaned_at: when checkpoints were cleaned last; ``purged_at``: when the bins were emptied last. None: never.
+    """State of housekeeping.
+
+    Attributes:
+        token: renewed by each clean-up and also written into the data folder. If the two differ, another database
+            cleaned up there meanwhile, as after a restore; missing items then count from now.
+        first_missed: by key of an item the database does not know (``checkpoints.leftovers``), when that was first
+            noticed.
+        cleaned_at: last clean-up of checkpoints; ``purged_at``: last emptying of the bins. None: never.
     """
 
     token: str = ""
@@ -26,14 +29,14 @@ class Housekeeping(Model):
 
 
 class HousekeepingRepository:
-    """One row among the settings, which is none: settings leave rows alone that they do not know."""
+    """One row in the settings table that is no setting: settings ignore unknown rows."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._row = record("setting", "housekeeping")
 
     async def load(self) -> Housekeeping:
-        """What is remembered; nothing when there is no row, or one that this program does not accept."""
+        """Return the stored state; a default if there is none or it is not valid."""
         rows = await self._store.query("SELECT VALUE `value` FROM $row", row=self._row)
         try:
             return Housekeeping.model_validate(json.loads(rows[0])) if rows else Housekeeping()

@@ -1,4 +1,4 @@
-"""An imported workflow, written as one transaction: all of it is there or none, and no row of another workflow is touched."""
+"""Write an imported workflow in one transaction: completely or not at all, without touching rows of other workflows."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WorkflowRows:
-    """Everything of one workflow.
+    """All rows of one workflow.
 
     Attributes:
-        commit: its events and what follows from them.
+        commit: its events and the rows that follow from them.
         reports: with their texts.
-        ids: by table, the identifiers that are this workflow's alone from now on; those of all rows are among them.
+        ids: by table, the ids that now belong to this workflow only, including those of all rows.
     """
 
     workflow: Workflow
@@ -39,14 +39,15 @@ class WorkflowRows:
 
 
 async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> None:
-    """Store a workflow that is not there yet, or with ``replace`` put it in the place of the one with its id.
+    """Store a new workflow, or with ``replace`` put it in place of the one with its id.
 
-    Memories are found by their words from then on; their vectors are for the caller to add.
+    Memories can then be found by their words; adding vectors is up to the caller.
 
     Raises:
-        ConflictError: ``taken``: one of its identifiers is that of a row of another workflow, or of a general memory; nothing was changed.
+        ConflictError: ``taken``: one of its ids belongs to another workflow or to a general memory; nothing was
+            changed.
         NotFoundError: the workflow to replace is gone.
-        StorageError: nothing was changed, except where the error says that this is not known.
+        StorageError: nothing was changed, unless the error says that this is unknown.
     """
     workflow = rows.workflow
     home = {"home": record("workflow", workflow.id)}
@@ -62,9 +63,9 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     if replace:
         for table in tables.OWNED:
             if table == "audit":
-                continue  # What was decided here happened, whatever the file says; it brings no entries of its own.
+                continue  # Local audit entries stay, whatever the file says; imports contain none.
             gone = await _left_out(repos, table, rows, home)
-            # Runs go last: what is decided for them goes with them, and may be of another run in the file.
+            # Delete runs last: their approvals go with them, and may belong to another run in the file.
             removed = (RemovedDocument(table, tuple(str(each.id) for each in gone)),) if table in KINDS and gone else ()
             (after if table == "run" else before).append(Statement("DELETE $gone RETURN NONE", {"gone": gone}, removed))
         before.append(upsert(tables.WORKFLOWS, workflow)._replace(changes=seen))
@@ -86,8 +87,11 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
 
 
 async def _left_out(repos: Repositories, table: str, rows: WorkflowRows, home: dict[str, Any]) -> list[Any]:
-    """Records of the workflow that are not among the new ones. A row that stays is written over: one deleted and made again in the same
-    transaction is lost in memory."""
+    """Return records of the workflow that are not among the new ones.
+
+    Rows that stay are overwritten: deleted and re-inserted in one transaction, they would be lost in an in-memory
+    database.
+    """
     kept = set(rows.ids.get(table, ()))
     found = await repos.store.query(f"SELECT VALUE id FROM {table} WHERE workflow = $home", **home)  # noqa: S608
     return [each for each in found if not isinstance(each.id, str) or each.id not in kept]

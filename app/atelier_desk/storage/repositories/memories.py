@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     import numpy as np
 
 LOAD_PAGE = 2_000
-"""Rows read at a time: decoding holds the interpreter for about 25 ms."""
+"""Rows read at a time: decoding blocks the interpreter for about 25 ms."""
 STAMP = "memory_index"
-"""The setting that every change of what an index holds writes anew: a file of an index is true as long as it has the same."""
+"""Setting that every change of indexed data rewrites: an index file is valid while its value is the same."""
 HEAD = 400
-"""Characters of a memory from which its language is told."""
+"""Characters of a memory used to detect its language."""
 
 Stored = tuple[Memory, "np.ndarray | None"]
 """A memory and its vector, if it has one."""
 
 
 class MemoryFollower(Protocol):
-    """What follows every change of the memories that this repository makes: an index in process."""
+    """Receives every change of memories made by this repository; implemented by the in-process index."""
 
     def saved(self, entry: MemoryTerms) -> None: ...
 
@@ -48,7 +48,7 @@ class MemoryFollower(Protocol):
 
 
 class MemoryRepository(Repository[Memory]):
-    """Memories. Lists never return what has expired; ``delete_expired`` removes it."""
+    """Memories. Lists skip expired ones; ``delete_expired`` removes them."""
 
     table = tables.MEMORIES
     what = "memory"
@@ -57,17 +57,17 @@ class MemoryRepository(Repository[Memory]):
         super().__init__(store)
         self._followers: list[MemoryFollower] = []
         self.writing = 0
-        """Changes that are under way: while there are any, what the followers know may be behind the database."""
+        """Number of changes in progress: while it is not 0, followers may be behind the database."""
 
     def follow(self, follower: MemoryFollower) -> None:
-        """Tell ``follower`` of every change from now on, after it was committed."""
+        """Notify ``follower`` of every later change, after its commit."""
         self._followers.append(follower)
 
     async def save(self, memory: Memory, vector: np.ndarray | None = None) -> Memory:
-        """Write a memory, new or not, with its vector or without.
+        """Insert or replace a memory, with or without a vector.
 
-        A vector belongs to ``memory.embedder``. Without one, an unchanged content keeps the vectors it has, a changed one loses them.
-        Returns the memory as it was stored.
+        A vector belongs to ``memory.embedder``. Without one, unchanged content keeps its vectors and changed content
+        loses them. Returns the memory as stored.
 
         Raises:
             NotFoundError: its workflow is gone.
@@ -83,11 +83,12 @@ class MemoryRepository(Repository[Memory]):
         return memory
 
     async def save_many(self, memories: Sequence[Stored]) -> builtins.list[Memory]:
-        """Write memories that are new or whose content changed, each with its vector or without, in one transaction. Far quicker than one
-        by one: their words are stemmed together and share a commit. Returns them as they were stored.
+        """Write new or changed memories, with or without vectors, in one transaction; return them as stored.
+
+        Much faster than one by one: their words are stemmed together and share a commit.
 
         Raises:
-            NotFoundError: the workflow of one is gone; then none is written.
+            NotFoundError: a workflow of theirs is gone; then none is written.
         """
         kept = [
             (memory if vector is not None else memory.model_copy(update={"embedder": ""}), vector, False) for memory, vector in memories
@@ -96,7 +97,7 @@ class MemoryRepository(Repository[Memory]):
         return [memory for memory, _vector, _same in kept]
 
     async def _write(self, memories: Sequence[tuple[Memory, np.ndarray | None, bool]]) -> None:
-        """Write memories; the last of each three says whether its content is as it was."""
+        """Write memories; the last item of each triple says whether the content is unchanged."""
         if not memories:
             return
         rows, entries = await self._prepared([memory for memory, _vector, _same in memories])
@@ -105,10 +106,10 @@ class MemoryRepository(Repository[Memory]):
         for (memory, vector, same), written in zip(memories, rows, strict=True):
             statements.append(written)
             kept = record("memory_vector", [memory.id, memory.embedder])
-            if not same:  # a row that is deleted and written again in one transaction is lost in memory, so the new vector's is left out
+            if not same:  # a row deleted and re-inserted in one transaction is lost in memory, so skip the row of the new vector
                 gone = "DELETE memory_vector WHERE memory = $row AND id != $kept RETURN NONE"
                 statements.append(Statement(gone, {"row": self.table.record(memory.id), "kept": kept if vector is not None else None}))
-            # Vectors of other embedders move with it, or they would go with a workflow that it has left.
+            # Vectors of other embedders move too, or they would be deleted with a workflow that the memory has left.
             moved = "UPDATE memory_vector SET workflow = $home WHERE memory = $row AND workflow != $home RETURN NONE"
             home = record("workflow", memory.workflow_id) if memory.workflow_id else None
             statements.append(Statement(moved, {"row": self.table.record(memory.id), "home": home}))
@@ -120,7 +121,7 @@ class MemoryRepository(Repository[Memory]):
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
-        """Around the transaction of a change and what tells the followers of it."""
+        """Encloses the transaction of a change and the notification of followers."""
         self.writing += 1
         try:
             yield
@@ -128,23 +129,29 @@ class MemoryRepository(Repository[Memory]):
             self.writing -= 1
 
     async def stamp(self) -> str:
-        """What the newest change of memories wrote; empty when there was none."""
+        """Return the value that the newest change wrote; empty if there was none."""
         rows = await self._store.query("SELECT VALUE `value` FROM $row", row=record("setting", STAMP))
         return str(rows[0]) if rows else ""
 
     @contextlib.asynccontextmanager
     async def still(self) -> AsyncIterator[bool]:
-        """No memory changes while the block runs. False when a change was under way: then followers may not know of it yet."""
+        """Hold back changes of memories while the block runs.
+
+        Yields False if one was in progress: followers may not know it yet.
+        """
         async with self._store.quiet():
             yield self.writing == 0
 
     async def prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
-        """Statements that write memories without their vectors, for a larger transaction; after it ``tell`` takes the entries."""
+        """Return statements that write memories without vectors, for a larger transaction.
+
+        Pass the entries to ``tell`` after it.
+        """
         rows, entries = await self._prepared([memory.model_copy(update={"embedder": ""}) for memory in memories])
         return [*rows, stamp()], entries
 
     def tell(self, entries: Sequence[MemoryTerms]) -> None:
-        """Tell the followers of memories that were written."""
+        """Notify followers of written memories."""
         for entry in entries:
             for follower in self._followers:
                 follower.saved(entry)
@@ -162,8 +169,9 @@ class MemoryRepository(Repository[Memory]):
         return rows, entries
 
     async def set_vectors(self, embedder: str, vectors: Sequence[tuple[Memory, np.ndarray]]) -> None:
-        """Give memories the vectors of an embedder, in one transaction; those of others stay until ``drop_vectors``. One whose content is
-        no longer what was embedded, or that is gone, is left as it is.
+        """Store vectors of one embedder in one transaction; vectors of others stay until ``drop_vectors``.
+
+        Skips memories that are gone or whose content has changed since it was embedded.
         """
         pairs = []
         for memory, vector in vectors:
@@ -187,12 +195,12 @@ class MemoryRepository(Repository[Memory]):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Memory]:
-        """Memories that have not expired, latest changed first; all of them when no ``limit`` is given.
+        """Return unexpired memories, latest changed first; all of them without a ``limit``.
 
         Args:
-            scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all there are.
-            proposing: the workflow that asks, if any: what waits there to become general counts as general, and in no workflow does
-                what waits count as its own.
+            scope: see ``MemoryFilter``; ``both`` without a workflow means the general ones, None means all.
+            proposing: the requesting workflow, if any: its memories that wait to become general count as general, and
+                in no workflow do waiting ones count as its own.
         """
         conditions = ["(expires_at = NONE OR expires_at > $now)"]
         home = _home_condition(workflow_id, scope)
@@ -217,13 +225,13 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def get_many(self, memory_ids: Sequence[str]) -> builtins.list[Memory]:
-        """Those of the memories that exist, in the order of the ids."""
+        """Return those memories that exist, in the order of the ids."""
         rows = await self._store.query(f"SELECT {self.table.columns} FROM $rows", rows=[self.table.record(each) for each in memory_ids])  # noqa: S608
         found = {memory.id: memory for memory in self.readable(rows)}
         return [found[each] for each in memory_ids if each in found]
 
     async def with_origin(self, memory: Memory) -> builtins.list[Memory]:
-        """Memories of the same type and place that were stored with the same words, the oldest first."""
+        """Return memories of the same type and scope that were saved with the same words, oldest first."""
         return await self._select(
             f"WHERE origin = $origin AND type = $type AND {_home(memory.workflow_id)} ORDER BY created_at, id",
             origin=memory.origin,
@@ -232,13 +240,13 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def of_turns(self, turn_ids: Sequence[str]) -> builtins.list[Memory]:
-        """What the teams of these turns stored and is still there, the oldest first."""
+        """Return memories saved by the teams of these turns that still exist, oldest first."""
         if not turn_ids:
             return []
         return await self._select("WHERE turn_id IN $turns ORDER BY created_at, id", turns=builtins.list(turn_ids))
 
     async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> builtins.list[Memory]:
-        """Those that wait for a person's yes, the newest first, of one workflow or of all; all when no ``limit`` is given."""
+        """Return memories that wait for approval, newest first, of one workflow or all; all without a ``limit``."""
         home = " AND workflow = $workflow" if workflow_id else ""
         page, bounds = some(limit, 0)
         return await self._select(
@@ -248,14 +256,16 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def left_behind(self, run_id: str, by: str, workflow_id: str) -> bool:
-        """Whether ``run_id`` is a run of the workflow that the branch of the run ``by`` does not have."""
+        """Whether ``run_id`` is a run of the workflow that is not on the branch of the run ``by``."""
         from atelier_desk.storage.repositories.runs import RunRepository
 
         links = await RunRepository(self._store).links(workflow_id)
         return any(link.id == run_id for link in links) and run_id not in branch_of(links, by)
 
     async def delete(self, memory_id: str, merged: MergedInto | None = None) -> None:
-        """Delete a memory and its vectors; it can be brought back from the bin. ``merged``: it was made one with another.
+        """Delete a memory and its vectors.
+
+        It can be restored from the bin. ``merged``: the memory it was merged into.
 
         Raises:
             NotFoundError: there is none.
@@ -270,24 +280,28 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def clear(self, type: MemoryType, workflow_id: str | None, *, proposed: bool = False) -> int:
-        """Delete all memories of a type that are a workflow's own, or for None the general ones; with ``proposed`` those of the workflow
-        that wait to become general, which are not its own. The bin has them then. Returns how many there were."""
+        """Move all memories of a type to the bin: a workflow's own, or for None the general ones.
+
+        With ``proposed``, those of the workflow that wait to become general, which are not its own. Returns their
+        number.
+        """
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
         condition = f"type = $type AND {_home(workflow_id)} AND proposed {'=' if proposed else '!='} true"
         return await self._delete_where(condition, params, binned(condition, params, self._store))
 
     async def delete_expired(self) -> int:
-        """Delete what has expired by now. Returns how many there were."""
+        """Delete memories that have expired. Returns their number."""
         return await self._delete_where("expires_at != NONE AND expires_at <= $now", {"now": self._store.clock.now()})
 
     async def has_workflow(self, workflow_id: str) -> bool:
-        """Whether there is such a workflow to keep memories in."""
+        """Whether the workflow exists, so that memories can be saved in it."""
         return bool(await self._store.query("SELECT id FROM $workflow", workflow=record("workflow", workflow_id)))
 
     async def describe(self, workflow_id: str | None = None, *, proposing: str = "") -> dict[str, Any]:
-        """What there is, expired memories left out: ``total``, ``workflow`` and ``general`` counts, ``by_type`` and ``tags`` with counts.
+        """Count unexpired memories: ``total``, ``workflow``, ``general``, ``by_type`` and ``tags``.
 
-        With a workflow its memories and the general ones are counted, without one the general ones alone. ``proposing`` as for ``list``.
+        With a workflow, its memories and the general ones are counted, otherwise only the general ones. ``proposing``
+        as for ``list``.
         """
         rows = await self._store.query(
             "SELECT workflow, type, tags, proposed FROM memory WHERE (workflow = NONE OR workflow = $workflow "
@@ -307,12 +321,12 @@ class MemoryRepository(Repository[Memory]):
         return {"total": len(rows), "workflow": own, "general": len(rows) - own, "by_type": by_type, "tags": ordered}
 
     async def count(self) -> int:
-        """How many memories there are, expired ones too."""
+        """Return the number of memories, including expired ones."""
         rows = await self._store.query("SELECT count() AS n FROM memory GROUP ALL")
         return rows[0]["n"] if rows else 0
 
     async def mark_retrieved(self, found: Mapping[str, Sequence[str]]) -> None:
-        """Remember which memories each run found: newest last, ``RETRIEVED_MAX`` runs at most a memory."""
+        """Record which memories each run retrieved: newest last, at most ``RETRIEVED_MAX`` runs per memory."""
         statements = [
             Statement(
                 "UPDATE $rows SET retrieved_by = array::reverse(array::slice("
@@ -325,12 +339,10 @@ class MemoryRepository(Repository[Memory]):
         if statements:
             await self._store.write(*statements)
 
-    # Vectors
-
     async def vectors(self, embedder: str, *, after: str = "", limit: int = LOAD_PAGE) -> tuple[builtins.list[str], np.ndarray]:
-        """One page of an embedder's vectors: ids in order, and a float32 matrix of shape (ids, dimension).
+        """Return one page of an embedder's vectors: ids in order, and a float32 matrix of shape (ids, dimension).
 
-        Read on with ``after`` set to the last id until no ids come.
+        For the next page, set ``after`` to the last id, until no ids are returned.
         """
         import numpy as np
 
@@ -346,7 +358,7 @@ class MemoryRepository(Repository[Memory]):
         return [row["memory"].id for row in rows], matrix.astype(np.float32, copy=False)
 
     async def without_vector(self, embedder: str, limit: int = 100, *, after: str = "") -> builtins.list[Memory]:
-        """Memories whose current vector is not this embedder's, by id from ``after`` on."""
+        """Return memories without a current vector of this embedder, by id from ``after`` on."""
         return await self._select(
             "WHERE id > $after AND embedder != $embedder ORDER BY id LIMIT $limit",
             after=self.table.record(after),
@@ -355,22 +367,20 @@ class MemoryRepository(Repository[Memory]):
         )
 
     async def drop_vectors(self, keep: str) -> None:
-        """Delete all vectors of other embedders than ``keep``."""
+        """Delete the vectors of all embedders except ``keep``."""
         await self._store.write(Statement("DELETE memory_vector WHERE embedder != $keep RETURN NONE", {"keep": keep}))
 
     async def count_without(self, embedder: str) -> int:
-        """How many memories have a current vector of another embedder, or none."""
+        """Return the number of memories without a current vector of the embedder."""
         rows = await self._store.query("SELECT count() AS n FROM memory WHERE embedder != $embedder GROUP ALL", embedder=embedder)
         return rows[0]["n"] if rows else 0
 
-    # Words
-
     async def stems(self, text: str) -> builtins.list[tuple[str, str]]:
-        """English and French stem of each content word of a text."""
+        """Return the English and French stem of each content word of a text."""
         return (await self.stems_of([text]))[0]
 
     async def stems_of(self, texts: Sequence[str]) -> builtins.list[builtins.list[tuple[str, str]]]:
-        """The same of many texts, in one question to the database."""
+        """Like ``stems`` for many texts, in one query."""
         found = [content_text(text) for text in texts]
         joined = " ".join(word for each in found for word in each)
         if not joined:
@@ -382,7 +392,10 @@ class MemoryRepository(Repository[Memory]):
         return [builtins.list(itertools.islice(stems, len(each))) for each in found]
 
     async def entries(self, *, after: str = "", limit: int = LOAD_PAGE) -> builtins.list[MemoryTerms]:
-        """One page of what an index is told of the memories, by id. Read on with ``after`` set to the last id until none come."""
+        """Return one page of index entries, by id.
+
+        For the next page, set ``after`` to the last id, until none are returned.
+        """
         rows = await self._store.query(
             "SELECT id, workflow, type, tags, expires_at, terms, run_id, created_at, importance, agent_source,"
             " array::len(retrieved_by) AS uses, string::slice(content, 0, $head) AS head"
@@ -399,7 +412,7 @@ class MemoryRepository(Repository[Memory]):
         return entries
 
     def workflow_deleted(self, workflow_id: str) -> None:
-        """A workflow's memories are gone."""
+        """Notify followers that a workflow's memories are gone."""
         for follower in self._followers:
             follower.workflow_deleted(workflow_id)
 
@@ -409,12 +422,13 @@ class MemoryRepository(Repository[Memory]):
             follower.deleted(memory_ids)
 
     async def _delete_where(self, condition: str, params: dict[str, Any], *before: Statement) -> int:
-        """Delete memories by a condition that is a constant of the code, in one transaction that begins with what is to be done before."""
+        """Delete memories by a condition (a constant of the code) in one transaction that begins with ``before``."""
         with self.changing():
             ids, *_ = await self._store.transact(
                 Statement(f"SELECT VALUE id FROM memory WHERE {condition}", params),  # noqa: S608
                 *before,
-                # Not with the condition in the DELETE: the engine would ask it anew for each of all vectors, minutes for ten thousand.
+                # Not as a condition of the DELETE: the engine would evaluate it for each vector, which takes minutes
+                # for ten thousand.
                 Statement(f"LET $gone = (SELECT VALUE id FROM memory WHERE {condition})", params),  # noqa: S608
                 Statement("FOR $each IN $gone { DELETE memory_vector WHERE memory = $each RETURN NONE; }", {}),
                 Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
@@ -430,7 +444,7 @@ class MemoryRepository(Repository[Memory]):
 
 
 def stamp() -> Statement:
-    """Belongs into every transaction that changes memories or their vectors; see ``STAMP``."""
+    """Statement that must be part of every transaction that changes memories or their vectors; see ``STAMP``."""
     content = {"value": json.dumps(new_id())}
     return Statement("UPSERT $stamp CONTENT $stamped RETURN NONE", {"stamp": record("setting", STAMP), "stamped": content})
 

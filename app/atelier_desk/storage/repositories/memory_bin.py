@@ -1,5 +1,8 @@
-"""Memories that were deleted and can be brought back. They come here in the transaction that deletes them, and go in that which writes them
-again; see ``MemoryRepository``."""
+"""Deleted memories that can be restored.
+
+They are added in the transaction that deletes a memory and removed in the one that restores it; see
+``MemoryRepository``.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,15 @@ class MemoryBinRepository(Repository[DeletedMemory]):
     what = "deleted memory"
 
     async def list(self, limit: int | None = None, offset: int = 0) -> list[DeletedMemory]:
-        """The last deleted first, all when no ``limit`` is given; none of a workflow that was deleted itself: they come back with it."""
+        """Return deleted memories, last deleted first; all without a ``limit``.
+
+        Skips those of deleted workflows: they are restored with their workflow.
+        """
         page, bounds = some(limit, offset)
         return await self._select(f"WHERE workflow = NONE OR workflow.deleted_at = NONE ORDER BY recency, id{page}", **bounds)
 
     async def purge(self, memory_id: str) -> None:
-        """Delete one for good.
+        """Permanently delete a memory.
 
         Raises:
             NotFoundError: there is none.
@@ -35,13 +41,13 @@ class MemoryBinRepository(Repository[DeletedMemory]):
         await self._delete(memory_id)
 
     async def purge_before(self, oldest: datetime) -> int:
-        """Delete for good what was deleted before; gives how many."""
+        """Permanently delete what was deleted before ``oldest``; return the number."""
         gone = await self._store.transact(Statement("DELETE memory_bin WHERE deleted_at < $oldest RETURN BEFORE", {"oldest": oldest}))
         return len(gone[0])
 
 
 def binned(condition: str, params: dict[str, Any], store: Store, merged: str | None = None) -> Statement:
-    """Copies what a condition, a constant of the code, finds among the memories; belongs before their deletion."""
+    """Statement that copies the memories matching a condition (a constant of the code); must precede their deletion."""
     return Statement(
         f"INSERT INTO memory_bin (SELECT record::id(id) AS id, {_COLUMNS}, $binned_at AS deleted_at, $merged AS merged"  # noqa: S608
         f" FROM memory WHERE {condition}) RETURN NONE",
@@ -50,5 +56,5 @@ def binned(condition: str, params: dict[str, Any], store: Store, merged: str | N
 
 
 def unbinned(memory_ids: builtins.list[str]) -> Statement:
-    """Takes out what is written again."""
+    """Statement that removes restored memories from the bin."""
     return Statement("DELETE $unbinned RETURN NONE", {"unbinned": [tables.MEMORY_BIN.record(each) for each in memory_ids]})

@@ -1,6 +1,6 @@
 """Projects, and the rows of their graph."""
 
-# ruff: noqa: S608 - of what goes into the text of a statement, keys are checked to be hexadecimal, and the rest is constants of this file
+# ruff: noqa: S608 - keys in statement texts are checked to be hexadecimal, the rest are constants of this file
 
 from __future__ import annotations
 
@@ -25,21 +25,24 @@ if TYPE_CHECKING:
 
 NAME_TAKEN = N_("There is a project with the name {name} already.")
 PAGE = 2_000
-"""Rows read at a time: decoding holds the interpreter for some 60 ms."""
+"""Rows read at a time: decoding blocks the interpreter for about 60 ms."""
 DELETED = 4_000
-"""Most rows that are deleted at a time, about: others' writes wait for it some 300 ms."""
+"""Approximate maximum of rows deleted at a time: other writes wait about 300 ms for it."""
 _ENTITY = "id, kind, type, name, qualified, path, language, start_line, end_line, signature, docstring, parent"
 _FILE = "id, path, hash, size, kind, language, related, problem, skipped"
 
 
 class ProjectRepository(Repository[Project]):
-    """Projects and their graph. A transaction holds whole files: what is in the database of a file is all of it, or what it was before."""
+    """Projects and their graph.
+
+    A transaction writes whole files: a file in the database is complete, in its new or its old state.
+    """
 
     table = tables.PROJECTS
     what = "project"
 
     async def save(self, project: Project) -> None:
-        """Write the whole row, new or not.
+        """Insert or replace a project.
 
         Raises:
             ConflictError: another project has the name.
@@ -53,17 +56,18 @@ class ProjectRepository(Repository[Project]):
             raise
 
     async def list(self) -> list[Project]:
-        """All projects by name, but for those that are being deleted."""
+        """Return all projects by name, except those being deleted."""
         return await self._select("WHERE leaving != true ORDER BY folded")
 
     async def leaving(self) -> builtins.list[Project]:
-        """Those whose deletion was begun."""
+        """Return projects whose deletion has begun."""
         return await self._select("WHERE leaving = true ORDER BY folded")
 
     async def delete(self, project_id: str) -> int:
-        """Delete a project with all its rows, and the vectors that no other project needs. From the first step on it is in no list and its
-        name is free; its own row is the last to go, with what was written meanwhile, so that a deletion that was cut off can be brought to
-        its end: ``leaving`` names it. Returns how many rows there were.
+        """Delete a project with all its rows, and the vectors that no other project needs. Returns the number of rows.
+
+        From the first step on it is in no list and its name is free. Its own row goes last, with rows written
+        meanwhile, so that an interrupted deletion can be completed: ``leaving`` names it.
 
         Raises:
             NotFoundError: there is none.
@@ -73,7 +77,7 @@ class ProjectRepository(Repository[Project]):
         leaving = "UPDATE $row SET leaving = true, folded = $id, stamp = $stamp RETURN NONE"
         await self._store.write(there, Statement(leaving, {"row": row, "id": project_id, "stamp": new_id()}))
         counts = await self.counts(project_id)
-        for table, count in reversed(counts.items()):  # relations before what they lead from
+        for table, count in reversed(counts.items()):  # relations before their sources
             for part in _parts(key, count):
                 await self._store.write(_delete_below(table, part))
         unused = await self.drop_unused_vectors()
@@ -85,33 +89,36 @@ class ProjectRepository(Repository[Project]):
         return sum(counts.values()) + unused + 1
 
     async def stamp(self, project_id: str) -> str:
-        """Another one after every change of the project's entities and relations: a file of an index is true as long as it is the same."""
+        """Return a value that changes with the project's entities and relations.
+
+        An index file is valid while it is the same.
+        """
         found = await self._store.query("SELECT VALUE stamp FROM $row", row=self.table.record(project_id))
         return str(found[0] or "") if found else ""
 
-    # -- files ----------------------------------------------------------------------------------------------------------------------
-
     async def files(self, project_id: str) -> builtins.list[FileState]:
-        """All files that were looked at."""
+        """Return the states of all files read."""
         found: list[FileState] = []
         async for rows in self._pages("project_file", _FILE, project_key(project_id)):
             found += map(_file_state, rows)
         return found
 
     async def files_at(self, project_id: str, paths: Sequence[str]) -> builtins.list[FileState]:
-        """Those of these files that were looked at."""
+        """Return the states of those of these files that were read."""
         wanted = [record("project_file", file_key(project_id, path)) for path in paths]
         return [_file_state(row) for row in await self._store.query(f"SELECT {_FILE} FROM $rows", rows=wanted)]
 
     async def symbols(self, project_id: str) -> dict[str, str]:
-        """By path, what the files have in them that others may refer to, as ``write_files`` was given it."""
+        """Return, by path, the symbols of files that others may refer to, as passed to ``write_files``."""
         found: dict[str, str] = {}
         async for rows in self._pages("project_file", "id, path, symbols", project_key(project_id)):
             found.update({row["path"]: row["symbols"] for row in rows if row["symbols"]})
         return found
 
     async def write_files(self, project_id: str, files: Sequence[FileWrite], *, fresh: bool = False) -> None:
-        """Write files as they are now, in one transaction; their relations are to be written after it. ``fresh``: none of them has rows.
+        """Write the new states of files in one transaction.
+
+        Write their relations afterwards. ``fresh``: none of them has rows yet.
 
         Raises:
             NotFoundError: the project is gone.
@@ -135,12 +142,12 @@ class ProjectRepository(Repository[Project]):
         statements.append(_insert("project_file", about, fresh=fresh))
         rows = [_entity_content(entity) for file in files for entity in file.entities]
         if rows:
-            # Those that are there already keep their relations: other files' lead to them.
+            # Existing entities keep their relations: those of other files lead to them.
             statements.append(_insert("entity", rows, fresh=fresh))
         await self._store.write(*statements)
 
     async def remove_files(self, project_id: str, paths: Iterable[str]) -> None:
-        """Files that are no longer there, with everything in them."""
+        """Delete files that no longer exist, with everything in them."""
         for path in paths:
             key = _hex(file_key(project_id, path))
             await self._store.write(
@@ -153,7 +160,7 @@ class ProjectRepository(Repository[Project]):
     async def write_relations(
         self, project_id: str, sources: Iterable[str], edges: Sequence[Edge], packages: Sequence[EntityRow], *, first: bool = False
     ) -> None:
-        """The relations that leave these files are these from now on, in one transaction. ``first``: none of the files has any yet."""
+        """Replace the relations that start in these files, in one transaction. ``first``: none of them has any yet."""
         keys = [_hex(file_key(project_id, path)) for path in sources]
         statements = self._changing(project_id)
         if not first:
@@ -169,12 +176,12 @@ class ProjectRepository(Repository[Project]):
         await self._store.write(*statements)
 
     async def remove_packages(self, project_id: str, ids: Sequence[str]) -> None:
-        """Delete packages that no relation leads to."""
+        """Delete packages that have no incoming relation."""
         rows = [record("entity", each) for each in ids]
         await self._store.write(*self._changing(project_id), Statement("DELETE $rows RETURN NONE", {"rows": rows}))
 
     async def problems(self, project_id: str, limit: int) -> builtins.list[FileProblem]:
-        """Files that were not read, or not wholly, those that failed first."""
+        """Return files that were not or not completely read, earliest failure first."""
         key = _hex(project_key(project_id))
         rows = await self._store.query(
             f"SELECT path, problem, skipped FROM project_file:⟨{key}⟩..⟨{key}g⟩ WHERE problem != '' ORDER BY skipped, path LIMIT $limit",
@@ -183,13 +190,13 @@ class ProjectRepository(Repository[Project]):
         return [_problem(row) for row in rows]
 
     async def problem(self, project_id: str, path: str) -> FileProblem | None:
-        """Why one file was not read; None when nothing is known of that."""
+        """Return why a file was not read; None if no problem is known."""
         row = record("project_file", file_key(project_id, path))
         rows = await self._store.query("SELECT path, problem, skipped FROM $row WHERE problem != ''", row=row)
         return _problem(rows[0]) if rows else None
 
     async def statistics(self, project_id: str) -> ProjectStatistics:
-        """What a project holds, but for the vectors."""
+        """Count what a project contains, without vectors."""
         key = _hex(project_key(project_id))
         contained, entities, relations, files, languages, problems = await self._store.query_all(
             f"SELECT count() AS n FROM entity:⟨{key}⟩..⟨{key}g⟩ WHERE parent != NONE GROUP ALL;"
@@ -211,42 +218,41 @@ class ProjectRepository(Repository[Project]):
             problems=problems[0]["n"] if problems else 0,
         )
 
-    # -- entities and relations -----------------------------------------------------------------------------------------------------
-
     async def entities(self, ids: Sequence[str], project_id: str, *, text: bool = False) -> builtins.list[Entity]:
-        """Those of the entities that exist, in the order of the ids; with ``text`` what they say in full."""
+        """Return those entities that exist, in the order of the ids; with ``text``, including their full text."""
         columns = f"{_ENTITY}, text" if text else _ENTITY
         rows = await self._store.query(f"SELECT {columns} FROM $rows", rows=[record("entity", each) for each in ids])
         found = {row["id"].id: _entity(row, project_id) for row in rows}
         return [found[each] for each in ids if each in found]
 
     async def texts(self, ids: Sequence[str]) -> dict[str, str]:
-        """What entities say, by id."""
+        """Return the text of entities by id."""
         rows = await self._store.query("SELECT id, text FROM $rows", rows=[record("entity", each) for each in ids])
         return {row["id"].id: row["text"] for row in rows}
 
     async def light(self, project_id: str, *, after: str = "", limit: int = PAGE) -> builtins.list[LightRow]:
-        """One page of what an index is told of the entities, by id. Read on with ``after`` set to the last id until none come."""
+        """Return one page of index entries, by id.
+
+        For the next page, set ``after`` to the last id, until none are returned.
+        """
         columns = ", ".join(LightRow._fields)
         rows = await self._page("entity", columns, project_key(project_id), after, limit)
         return [_light(row) for row in rows]
 
     async def edges(self, project_id: str, *, after: str = "", limit: int = PAGE) -> tuple[builtins.list[Edge], str]:
-        """One page of relations, and what to read on after; none at the end."""
+        """Return one page of relations and the value of ``after`` for the next; an empty page at the end."""
         rows = await self._page("relates", "id, in, out, kind, confidence, line", project_key(project_id), after, limit)
         edges = [Edge(row["in"].id, row["out"].id, row["kind"], row["confidence"], row["line"]) for row in rows]
         return edges, rows[-1]["id"].id if rows else ""
 
-    # -- vectors --------------------------------------------------------------------------------------------------------------------
-
     async def said(self, ids: Sequence[str]) -> dict[str, tuple[str, str, str, str, str]]:
-        """By id, what the text is made of that an entity's vector is of: kind, qualified name, signature, docstring and text."""
+        """Return, by id, the parts of the embedded text: kind, qualified name, signature, docstring and text."""
         columns = ("kind", "qualified", "signature", "docstring", "text")
         rows = await self._store.query(f"SELECT id, {', '.join(columns)} FROM $rows", rows=[record("entity", each) for each in ids])
         return {row["id"].id: tuple(row[name] for name in columns) for row in rows}
 
     async def vectors(self, embedder: str, digests: Sequence[str]) -> dict[str, bytes]:
-        """Those vectors that there are, by the digest of their text."""
+        """Return existing vectors by the digest of their text."""
         if not digests:
             return {}
         wanted = [record("text_vector", [embedder, each]) for each in digests]
@@ -254,7 +260,7 @@ class ProjectRepository(Repository[Project]):
         return {row["digest"]: row["vector"] for row in rows}
 
     async def save_vectors(self, embedder: str, vectors: Mapping[str, np.ndarray], *, anew_for: str = "") -> None:
-        """Keep vectors by the digest of their text; ``anew_for`` a project: in place of those that are there."""
+        """Store vectors by the digest of their text. ``anew_for``: a project whose existing vectors they replace."""
         rows = [
             {
                 "id": record("text_vector", [embedder, digest]),
@@ -272,8 +278,8 @@ class ProjectRepository(Repository[Project]):
             await self._store.write(*self._changing(anew_for), Statement(text, {"rows": rows}))
 
     async def drop_unused_vectors(self) -> int:
-        """Delete the vectors of texts that no entity has any more. Returns how many."""
-        # First the vectors: those that are made meanwhile are of entities that were written before, and not among these.
+        """Delete vectors of texts that no entity has any more. Returns their number."""
+        # Vectors first: those made meanwhile belong to entities written earlier, and are not among these.
         vectors: list[tuple[Any, str]] = []
         async for rows in self._pages("text_vector", "id, digest", ""):
             vectors += [(row["id"], row["digest"]) for row in rows]
@@ -286,17 +292,18 @@ class ProjectRepository(Repository[Project]):
         return len(unused)
 
     async def counts(self, project_id: str) -> dict[str, int]:
-        """How many rows each table has of a project."""
+        """Return the number of rows of a project by table."""
         key = _hex(project_key(project_id))
         names = ("project_file", "entity", "relates")
         results = await self._store.query_all(";".join(f"SELECT count() AS n FROM {name}:⟨{key}⟩..⟨{key}g⟩ GROUP ALL" for name in names))
         return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
 
-    # -- shared ---------------------------------------------------------------------------------------------------------------------
-
     def _changing(self, project_id: str) -> builtins.list[Statement]:
-        """Begins a transaction that changes what an index holds: it ends when the project is gone, so that nothing is left behind by a
-        late write, and the project has another stamp after it."""
+        """Statements that begin a transaction which changes indexed data.
+
+        They abort it if the project is gone, so that a late write leaves nothing behind, and give the project a new
+        stamp.
+        """
         row = self.table.record(project_id)
         return [
             Statement(errors.throw_not_found(self.what), {"guarded": row}),
@@ -304,7 +311,7 @@ class ProjectRepository(Repository[Project]):
         ]
 
     async def _page(self, table: str, columns: str, key: str, after: str, limit: int) -> builtins.list[dict[str, Any]]:
-        start = f"⟨{_hex(after)}0⟩" if after else f"⟨{_hex(key)}⟩"  # "0" after an id: the next one there can be
+        start = f"⟨{_hex(after)}0⟩" if after else f"⟨{_hex(key)}⟩"  # "0" after an id: the next possible id
         reach = f"{table}:{start}..⟨{_hex(key)}g⟩"
         return await self._store.query(f"SELECT {columns} FROM {reach} LIMIT $limit", limit=limit)
 
@@ -325,7 +332,7 @@ class ProjectRepository(Repository[Project]):
 
 
 def _hex(key: str) -> str:
-    """A key that goes into a statement's text: nothing but hexadecimal digits may."""
+    """Return a key for a statement's text; only hexadecimal digits are allowed."""
     if not set(key) <= DIGITS:
         raise NotFoundError(N_("There is no entity {id}."), id=key[:80])
     return key
@@ -337,8 +344,11 @@ def _delete_below(table: str, key: str) -> Statement:
 
 
 def _parts(key: str, rows: int) -> Iterator[str]:
-    """Keys that divide the rows below one, of which there are about so many, for deletions of bearable size: the digits after a project's
-    key are a hash. To ask for the ids and to name them took as long as to delete them."""
+    """Split a key range with about ``rows`` rows into keys for deletions of moderate size.
+
+    The digits after a project's key are a hash, so they are evenly spread. Querying the ids and naming them took as
+    long as the deletion.
+    """
     digits = 0
     while rows > DELETED * 16**digits:
         digits += 1
@@ -346,8 +356,11 @@ def _parts(key: str, rows: int) -> Iterator[str]:
 
 
 def _insert(table: str, rows: Sequence[Mapping[str, Any]], *, fresh: bool) -> Statement:
-    """Write whole rows, in the place of those that are there with their ids unless all are ``fresh``. The ids are plain texts: as an
-    insertion knows the table they need not name it, and the driver takes longer for a name with its table than for half of the row."""
+    """Statement that writes whole rows, replacing existing ones unless all are ``fresh``.
+
+    Ids are plain strings: the insertion implies the table, and encoding a record id takes the driver longer than half
+    of the row.
+    """
     updates = ", ".join(f"{name} = $input.{name}" for name in rows[0] if name != "id")
     then = "" if fresh else f"ON DUPLICATE KEY UPDATE {updates}"
     return Statement(f"INSERT INTO {table} $rows {then} RETURN NONE", {"rows": rows})
@@ -374,7 +387,7 @@ def _edge_content(edge: Edge) -> dict[str, Any]:
 
 
 def _problem(row: Mapping[str, Any]) -> FileProblem:
-    """What was written as a pair of the sentence and its values; earlier versions wrote the sentence in a person's language."""
+    """Decode a pair of a sentence and its values; earlier versions stored the sentence in the person's language."""
     try:
         reason, values = json.loads(row["problem"])
     except ValueError:

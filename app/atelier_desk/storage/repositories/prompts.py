@@ -1,4 +1,4 @@
-"""Prompts of a person."""
+"""A person's prompts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ NAME_TAKEN = N_("There is a prompt with the name {name} already; names are uniqu
 
 
 class PromptRepository(Repository[Prompt]):
-    """Prompts; names are unique, whatever their case."""
+    """Prompts; names are unique regardless of case."""
 
     table = tables.PROMPTS
     what = "prompt"
 
     async def save(self, prompt: Prompt) -> None:
-        """Write the whole row, new or not.
+        """Insert or replace a prompt.
 
         Raises:
             ConflictError: another prompt has the name.
@@ -35,7 +35,7 @@ class PromptRepository(Repository[Prompt]):
         return await self._select("ORDER BY folded")
 
     async def named(self, name: str) -> Prompt | None:
-        """The prompt of that name, whatever its case."""
+        """Return the prompt with this name, regardless of case."""
         found = await self._select("WHERE folded = $folded LIMIT 1", folded=name.casefold())
         return found[0] if found else None
 

@@ -16,7 +16,7 @@ class QuestionRepository(Repository[UserQuestion]):
     what = "question"
 
     async def save(self, question: UserQuestion) -> None:
-        """Write the whole row, new or not.
+        """Insert or replace a question.
 
         Raises:
             NotFoundError: its workflow is gone.
@@ -24,7 +24,7 @@ class QuestionRepository(Repository[UserQuestion]):
         await self._store.write(guard(question.workflow_id), upsert(self.table, question))
 
     async def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
-        """Questions without an answer, oldest first; of all workflows that are not in the bin when none is named."""
+        """Return unanswered questions, oldest first; without a ``workflow_id``, of all workflows outside the bin."""
         condition = "workflow = $workflow" if workflow_id is not None else "workflow.deleted = false"
         return await self._select(
             f"WHERE status = $status AND {condition} ORDER BY created_at, id",
@@ -37,7 +37,7 @@ class QuestionRepository(Repository[UserQuestion]):
         return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
 
     async def add_seen(self, question_id: str, milliseconds: int) -> UserQuestion:
-        """Count time during which a question could be seen, and return it as it is then.
+        """Add time during which a question was visible; return the updated question.
 
         Raises:
             NotFoundError: there is no such question.

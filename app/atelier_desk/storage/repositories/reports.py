@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class ReportRepository(Repository[Report]):
-    """Reports by workflow and name. What a row says of its file is compared whenever the file is read."""
+    """Reports by workflow and name. A file is compared with its row whenever it is read."""
 
     table = tables.REPORTS
     what = "report"
@@ -43,10 +43,13 @@ class ReportRepository(Repository[Report]):
         super().__init__(store)
         self._datadir = datadir
         self._one = asyncio.Lock()
-        """Held from the row to its file and back: a reader must not see the row of one version beside the file of the next."""
+        """Held while a row and its file are accessed.
+
+        A reader must not see the row of one version beside the file of the next.
+        """
 
     def path(self, workflow_id: str, name: str) -> Path:
-        """Where a report's text is.
+        """Return the path of a report's text.
 
         Raises:
             UsageError: the name or the id is no plain file name.
@@ -54,9 +57,10 @@ class ReportRepository(Repository[Report]):
         return report_path(self._datadir.reports, workflow_id, name)
 
     async def save(self, report: Report, text: str) -> Report:
-        """Write the file and its row; a report of the same name is replaced and keeps its id. Returns the row, with size and hash.
+        """Write a report's file and row; return the row, with size and hash.
 
-        Begun, it is done to its end, also when the caller is cancelled. A program killed in the middle leaves the old report or the new.
+        A report of the same name is replaced and keeps its id. Once started, it completes even if the caller is
+        cancelled. A kill leaves the old report or the new.
 
         Raises:
             NotFoundError: the workflow is gone.
@@ -88,10 +92,10 @@ class ReportRepository(Repository[Report]):
 
     @contextlib.asynccontextmanager
     async def beside(self, reports: Sequence[tuple[Report, str]]) -> AsyncIterator[builtins.list[Statement]]:
-        """Put the texts of reports beside their files; the block commits the statements, which write their rows, then they go into place.
+        """Stage the texts of reports; put them in place after the block has committed the yielded statements.
 
         Raises:
-            UsageError: a name or an id is no plain file name.
+            UsageError: a name or an id is not a plain file name.
             StorageError: a text cannot be written.
         """
         waiting = [(self.path(report.workflow_id, report.name), report, text.encode("utf-8", errors="replace")) for report, text in reports]
@@ -103,7 +107,7 @@ class ReportRepository(Repository[Report]):
                 ready = True
                 yield [self._row(report, data)[1] for _path, report, data in waiting]
             except BaseException as error:
-                # After an error of the database the rows may be there all the same; then what waits beside is their text.
+                # After a database error the rows may still exist; then the staged texts are theirs.
                 if not ready or isinstance(error, UsageError):
                     for path, _report, _data in waiting:
                         await in_storage_thread(files.take_back, path)
@@ -117,7 +121,7 @@ class ReportRepository(Repository[Report]):
             await in_storage_thread(files.remove, self.path(workflow_id, name))
 
     async def get(self, workflow_id: str, name: str = "") -> Report:
-        """One report's row.
+        """Return the row of a report.
 
         Raises:
             NotFoundError: there is none of that name.
@@ -128,11 +132,11 @@ class ReportRepository(Repository[Report]):
         return found
 
     async def read(self, workflow_id: str, name: str, *, check: bool = True) -> str:
-        """A report's text; with ``check`` false also one that is not as it was written.
+        """Return the text of a report; with ``check`` False even if it is damaged.
 
         Raises:
             NotFoundError: there is none of that name.
-            StorageError: ``damaged_file`` when the file is not the one its row tells of, ``read_only`` when it cannot be read.
+            StorageError: ``damaged_file`` when the file does not match its row, ``read_only`` when it cannot be read.
         """
         async with self._one:
             report = await self.get(workflow_id, name)
@@ -143,7 +147,7 @@ class ReportRepository(Repository[Report]):
             return _text(await _in_thread(path, path.read_bytes) if data is None else data)
 
     async def accept(self, workflow_id: str, name: str) -> Report:
-        """Take the file as it is now for the report, after another program changed it. Returns the new row.
+        """Accept the present file as the report after another program changed it. Returns the new row.
 
         Raises:
             NotFoundError: there is none of that name.
@@ -158,9 +162,9 @@ class ReportRepository(Repository[Report]):
             return await self._write_row(report.model_copy(update={"updated_at": self._store.clock.now()}), data)
 
     async def check_all(self, progress: Callable[[int, int], None] | None = None) -> tuple[int, builtins.list[StorageError]]:
-        """Read the file of every report. Gives how many there are, and the error of each that is missing or not as it was written.
+        """Read the file of every report. Returns their number and an error for each missing or damaged one.
 
-        ``progress`` is told how many of how many were read.
+        ``progress`` is called with the number read and the total.
         """
         found: builtins.list[StorageError] = []
         reports = await self._select("ORDER BY id")

@@ -1,4 +1,4 @@
-"""Runs, their journal and the reply that is being received."""
+"""Runs, their journal and the reply being received."""
 
 from __future__ import annotations
 
@@ -31,8 +31,11 @@ T = TypeVar("T")
 
 
 class Turn(NamedTuple):
-    """Of a root run, what tells whether its journal is as it was: how many events it has, and the hash of the newest, in which those of
-    all others are; None in a row of before schema 9, and where it was not asked for."""
+    """What shows whether the journal of a root run is unchanged: the number of events, and the hash of the newest, which
+    covers all others.
+
+    The hash is None for rows written before schema 9, and where it was not requested.
+    """
 
     id: str
     previous_run_id: str | None
@@ -47,18 +50,20 @@ _ALIVE = [status.value for status in RunStatus if not status.final]
 
 
 class RunRepository(Repository[Run]):
-    """The rows that sum up the journals."""
+    """The rows that summarise the journals."""
 
     table = tables.RUNS
     what = "run"
 
     async def list(self, workflow_id: str) -> list[Run]:
-        """All runs of a workflow, oldest first, sub-agents' runs included."""
+        """Return all runs of a workflow, including sub-agents' runs, oldest first."""
         return await self._select("WHERE workflow = $workflow ORDER BY created_at, id", workflow=record("workflow", workflow_id))
 
     async def links(self, workflow_id: str) -> builtins.list[RunLink]:
-        """How the runs of a workflow follow each other, oldest first, those of deleted branches left out; six times faster than ``list``
-        where there are thousands."""
+        """Return how the runs of a workflow follow each other, oldest first, without deleted branches.
+
+        Six times faster than ``list`` for thousands of runs.
+        """
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), parent_run && record::id(parent_run), "
             "time::micros(created_at)] FROM run WHERE workflow = $workflow AND deleted_at = NONE",
@@ -67,14 +72,14 @@ class RunRepository(Repository[Run]):
         return [RunLink(*row[:3]) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
 
     async def turns(self, workflow_id: str, run_id: str) -> builtins.list[Turn]:
-        """A root run and those it follows, the oldest first, whether their branch is deleted or not.
+        """Return a root run and its predecessors, oldest first, including deleted branches.
 
         Raises:
             NotFoundError: one of them is gone.
         """
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), previous_run && record::id(previous_run), last_seq, last_hash, status, error] FROM run "
-            # By itself the engine goes through all roots there are: a second among 100 000 runs, where this takes a millisecond.
+            # Without the index the engine scans all root runs: a second among 100 000 runs, against a millisecond.
             "WITH INDEX by_workflow WHERE workflow = $workflow AND parent_run = NONE",
             workflow=record("workflow", workflow_id),
         )
@@ -91,14 +96,14 @@ class RunRepository(Repository[Run]):
         return list(reversed(found.values()))
 
     async def tainted(self, workflow_id: str) -> builtins.list[str]:
-        """What the runs of a workflow read from outside, on all its branches: each name once."""
+        """Return the distinct outside sources read by the runs of a workflow, on all its branches."""
         rows = await self._store.query(
             "SELECT VALUE tainted FROM run WHERE workflow = $workflow AND tainted != []", workflow=record("workflow", workflow_id)
         )
         return list(dict.fromkeys(name for names in rows for name in names))
 
     async def deleted(self, workflow_id: str) -> set[str]:
-        """The runs of a workflow's deleted branches."""
+        """Return the runs of a workflow's deleted branches."""
         rows = await self._store.query(
             "SELECT VALUE record::id(id) FROM run WHERE workflow = $workflow AND deleted_at != NONE",
             workflow=record("workflow", workflow_id),
@@ -106,26 +111,28 @@ class RunRepository(Repository[Run]):
         return set(rows)
 
     async def alive(self) -> builtins.list[Run]:
-        """Runs whose status is not final, oldest first."""
+        """Return runs without a final status, oldest first."""
         return await self._select("WHERE status IN $alive ORDER BY created_at, id", alive=_ALIVE)
 
     async def children(self, run_id: str) -> builtins.list[Run]:
-        """The sub-agents a run started, oldest first."""
+        """Return the runs of a run's sub-agents, oldest first."""
         return await self._select("WHERE parent_run = $parent ORDER BY created_at, id", parent=record("run", run_id))
 
     async def teams(self, root_run_ids: Sequence[str]) -> builtins.list[Run]:
-        """Some root runs and everything below them, oldest first; one query however deep they go."""
+        """Return some root runs and all runs below them, oldest first; one query at any depth."""
         if not root_run_ids:
             return []
         return await self._select("WHERE correlation_id IN $roots ORDER BY created_at, id", roots=list(root_run_ids))
 
     async def deleted_before(self, moment: datetime) -> builtins.list[Run]:
-        """Runs of branches that were deleted at ``moment`` or earlier."""
+        """Return runs of branches that were deleted at or before ``moment``."""
         return await self._select("WHERE deleted_at != NONE AND deleted_at <= $moment", moment=moment)
 
     async def purge(self, run_ids: Sequence[str], spent: Sequence[UsageRecord] = ()) -> None:
-        """Delete some runs with everything that was said and done in them, in one transaction. Nothing else may follow one of them.
-        ``spent`` is what they used, which is kept."""
+        """Delete runs with all their rows in one transaction. No other run may follow one of them.
+
+        ``spent`` is their usage, which is kept.
+        """
         if not run_ids:
             return
         runs = [record("run", each) for each in run_ids]
@@ -138,7 +145,7 @@ class RunRepository(Repository[Run]):
             for name in ("message", "tool_execution", "user_question", "approval_request")
         ]
         statements += [
-            # With IN the engine deletes nothing by an index of two columns, and says nothing of it.
+            # With IN the engine silently deletes nothing through an index of two columns.
             Statement("FOR $run IN $runs { DELETE run_event WHERE run = $run RETURN NONE }", {"runs": runs}),
             Statement(
                 "FOR $home IN array::distinct($runs.workflow) { DELETE audit WHERE workflow = $home AND run IN $runs RETURN NONE }",
@@ -152,7 +159,7 @@ class RunRepository(Repository[Run]):
         self._store.last_hashes.clear()
 
     async def save(self, run: Run) -> None:
-        """Write the row, new or not; what the journal keeps in it besides stays.
+        """Insert or replace a run's row, except the columns that the journal maintains.
 
         Raises:
             NotFoundError: its workflow is gone.
@@ -163,7 +170,7 @@ class RunRepository(Repository[Run]):
 
 
 class JournalRepository:
-    """What happened, in order; appended through ``commit`` alone."""
+    """The journal: events in order, appended only through ``commit``."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -173,7 +180,7 @@ class JournalRepository:
 
         Raises:
             NotFoundError: the workflow is gone.
-            StorageError: nothing was kept; an event number that exists already in its run is refused.
+            StorageError: nothing was kept; an event number that already exists in its run is refused.
         """
         before = await self._last_hashes(commit)
         last = dict(before)
@@ -183,13 +190,13 @@ class JournalRepository:
         try:
             await self._store.write(*written)
         except BaseException:
-            for owner in last:  # it may be kept all the same
+            for owner in last:  # it may have been kept nevertheless
                 self._store.last_hashes.pop(owner, None)
             raise
         self._store.remember_hashes(last)
 
     async def _last_hashes(self, commit: Commit) -> dict[str, bytes]:
-        """By run, and by workflow for events of no run, the hash of the newest event, where there is one."""
+        """Return the hash of the newest event by run, and by workflow for events of no run."""
         known = self._store.last_hashes
         wanted = chained(commit)
         unknown = [each for each in wanted if each not in known]
@@ -200,14 +207,14 @@ class JournalRepository:
         return {each: last for each in wanted if (last := known.get(each)) is not None}
 
     async def events(self, run_id: str, after: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Events of a run with a number above ``after``, in order.
+        """Return events of a run with a number above ``after``, in order.
 
         Raises:
-            StorageError: ``damaged_row``: one is missing or not as it was written.
+            StorageError: ``damaged_row``: an event is missing or changed.
         """
         run = record("run", run_id)
         select = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq > $after ORDER BY seq LIMIT $limit"  # noqa: S608
-        # In one statement: between two a commit may come.
+        # In one statement: a commit may happen between two.
         text = f"RETURN [(SELECT id, workflow, last_hash FROM $run), ({select})]"  # noqa: S608
         with_name = self._naming([run_id], after)
         runs, rows = (await with_name(self._store.query_all(text, run=run, after=after, limit=page_size(limit))))[0]
@@ -221,13 +228,13 @@ class JournalRepository:
         return list(map(EVENTS.decode_whole, rows))
 
     async def journals(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
-        """All events of some runs, each in order.
+        """Return all events of some runs, each in order.
 
         Raises:
-            StorageError: ``damaged_row``: one is missing or not as it was written.
+            StorageError: ``damaged_row``: an event is missing or changed.
         """
         runs = [record("run", each) for each in run_ids]
-        # Before the events: more may come meanwhile.
+        # Before the events: more may be added meanwhile.
         known = await self._store.query("SELECT id, workflow, last_hash FROM $runs", runs=runs)
         with_name = self._naming(run_ids)
         rows: list[dict[str, Any]] = []
@@ -257,7 +264,7 @@ class JournalRepository:
         return {run_id: list(map(EVENTS.decode_whole, events)) for run_id, events in of_run.items()}
 
     def _naming(self, run_ids: Sequence[str], after: int = 0) -> Callable[[Awaitable[T]], Awaitable[T]]:
-        """Says which event of some runs it is that the engine cannot read."""
+        """Return a wrapper that identifies which event of some runs the engine cannot read."""
 
         async def read(rows: Awaitable[T]) -> T:
             try:
@@ -273,7 +280,7 @@ class JournalRepository:
         return read
 
     async def events_before(self, run_id: str, seq: int) -> list[RunEvent]:
-        """Events of a run with a number below ``seq``, which is damaged, in order: what can still be read of it."""
+        """Return the readable events of a run before the damaged number ``seq``, in order."""
         rows = await self._store.query(
             f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = $run AND seq < $seq ORDER BY seq",  # noqa: S608
             run=record("run", run_id),
@@ -282,7 +289,7 @@ class JournalRepository:
         return EVENTS.decode_all(rows)
 
     async def beside_runs(self, workflow_id: str) -> list[RunEvent]:
-        """Those events of a workflow that belong to no run and can be read, in the order they happened."""
+        """Return the readable events of a workflow that belong to no run, in order."""
         text = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = NONE AND workflow = $workflow ORDER BY stream_from"  # noqa: S608
         try:
             rows = await self._store.query(text, workflow=record("workflow", workflow_id))
@@ -293,7 +300,7 @@ class JournalRepository:
         return EVENTS.decode_all(row for row in rows if EVENTS.is_whole(row))
 
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Events of a workflow with a ``stream_from`` above ``after_stream``, in the order they happened; those of its runs and its own."""
+        """Return events of a workflow and its runs with a ``stream_from`` above ``after_stream``, in order."""
         return EVENTS.decode_all(
             await self._store.query(
                 f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
@@ -305,7 +312,7 @@ class JournalRepository:
         )
 
     async def of_runs(self, run_ids: Sequence[str], *, types: Sequence[str] = (), offset: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Events of several runs in the order of the workflow's stream; of all types when none is named."""
+        """Return events of several runs in the order of the workflow's stream; of all types if none is named."""
         if not run_ids:
             return []
         kinds = " AND type IN $types" if types else ""
@@ -321,7 +328,7 @@ class JournalRepository:
         )
 
     async def of_type(self, workflow_id: str, type: str, *, offset: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Events of one type in a workflow, those of its runs and its own, in the order they happened."""
+        """Return events of one type in a workflow and its runs, in order."""
         return EVENTS.decode_all(
             await self._store.query(
                 f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND type = $type "  # noqa: S608
@@ -336,7 +343,7 @@ class JournalRepository:
     async def save_partial(
         self, run_id: str, workflow_id: str, message_id: str, content: str, reasoning: str, usage: Usage | None = None
     ) -> None:
-        """Keep what was received so far of a reply, and the estimate of what it used; one a run.
+        """Save the part of a reply received so far, with an estimate of its usage; one per run.
 
         Raises:
             NotFoundError: the workflow is gone.
@@ -353,8 +360,10 @@ class JournalRepository:
         await self._store.write(guard(workflow_id), statement)
 
     async def partial(self, run_id: str) -> dict[str, Any] | None:
-        """What was kept of a run's reply: ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``usage``,
-        ``updated_at``."""
+        """Return the partial reply of a run.
+
+        ``run_id``, ``workflow_id``, ``message_id``, ``content``, ``reasoning``, ``usage``, ``updated_at``.
+        """
         rows = await self._store.query("SELECT * FROM $row", row=record("partial_reply", run_id))
         if not rows:
             return None

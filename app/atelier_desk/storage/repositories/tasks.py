@@ -13,13 +13,16 @@ from atelier_desk.storage.rows import record
 
 
 class TaskRepository(Repository[Task]):
-    """Tasks of the branch each workflow shows; the journal's commits write them. Another workflow's task does not exist here."""
+    """Tasks of the branch that each workflow shows.
+
+    Written by the journal's commits. Only tasks of the given workflow are found.
+    """
 
     table = tables.TASKS
     what = "task"
 
     async def get(self, workflow_id: str, task_id: Any = None) -> Task:
-        """One task of a workflow.
+        """Return one task of a workflow.
 
         Raises:
             NotFoundError: there is none, or it belongs to another workflow.
@@ -30,7 +33,7 @@ class TaskRepository(Repository[Task]):
         return found
 
     async def list(self, workflow_id: str, status: TaskStatus | None = None, limit: int = 100) -> list[Task]:
-        """Tasks in the order of their pane."""
+        """Return tasks in the order of the pane."""
         wanted = "AND status = $status" if status is not None else ""
         return await self._select(
             f"WHERE workflow = $workflow {wanted} ORDER BY position, created_at, id LIMIT $limit",
@@ -40,11 +43,11 @@ class TaskRepository(Repository[Task]):
         )
 
     async def by_id(self, workflow_id: str) -> dict[str, Task]:
-        """All tasks of a workflow by id, in the order of their pane."""
+        """Return all tasks of a workflow by id, in the order of the pane."""
         return {task.id: task for task in await self.list(workflow_id, limit=limits.LIST_MAX)}
 
     async def across(self, limit: int, offset: int = 0) -> builtins.list[Task]:
-        """Tasks of all workflows that are not in the bin, those of one workflow together, in the order of its pane."""
+        """Return tasks of all workflows outside the bin, grouped by workflow, in the order of the pane."""
         return await self._select(
             "WHERE workflow.deleted = false ORDER BY workflow, position, created_at, id LIMIT $limit START $offset",
             limit=page_size(limit),

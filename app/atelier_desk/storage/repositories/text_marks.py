@@ -1,4 +1,4 @@
-"""Marking all texts of a database at once as read from outside, and taking that mark back."""
+"""Mark all texts of a database as read from outside, or remove that mark."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _TEXTS = ("workflow", "memory", "memory_bin", "prompt")
 
 
 async def mark_contents(store: Store, names: Sequence[str]) -> None:
-    """From now on every workflow, memory and prompt counts as having read from these; doing it again changes nothing."""
+    """Make every workflow, memory and prompt count as having read from these sources. Idempotent."""
     await store.write(*(_changed(table, "array::union(tainted ?? [], $names)", names) for table in _TEXTS))
 
 
 async def unmark_contents(store: Store, names: Sequence[str]) -> None:
-    """None counts as having read from these any more. What a run has read since stays in its journal."""
+    """Remove these sources from all of them. What a run has read since stays in its journal."""
     await store.write(*(_changed(table, "array::complement(tainted ?? [], $names)", names) for table in _TEXTS))
 
 

@@ -1,4 +1,4 @@
-"""What a transcript shows: messages and tool calls."""
+"""Content of a transcript: messages and tool calls."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from atelier_desk.support.i18n import _
 M = TypeVar("M", bound=Model)
 Row = Mapping[str, Any]
 DAMAGED = "damaged"
-"""The kind of the notice that stands for a message which is not as it was written."""
+"""Kind of the notice that replaces a damaged message."""
 
 
 class MessageRepository(Repository[Message]):
-    """Messages; the journal's commits write them.
+    """Messages; written by the journal's commits.
 
-    In lists a notice stands for one that is not as it was written; ``get`` raises ``StorageError`` (``damaged_row``) for it.
+    In lists a notice replaces a damaged one; ``get`` raises ``StorageError`` (``damaged_row``) for it.
     """
 
     table = tables.MESSAGES
@@ -47,11 +47,11 @@ class MessageRepository(Repository[Message]):
         run_ids: Sequence[str] | None = None,
         queued: bool = False,
     ) -> list[Message]:
-        """The newest messages below the number ``before`` (None: of all), oldest first.
+        """Return the newest messages below the number ``before`` (None: of all), oldest first.
 
         Args:
             run_ids: only messages of these runs: the branch that is shown.
-            queued: also those that wait their turn and are no part of the transcript yet.
+            queued: also include queued messages, which are not part of the transcript yet.
         """
         conditions = "workflow = $workflow" if queued else "workflow = $workflow AND kind != $queued"
         if before is not None:
@@ -77,14 +77,15 @@ class MessageRepository(Repository[Message]):
         return found[::-1]
 
     async def pinned(self, workflow_id: str) -> list[Message]:
-        """The pinned messages of a workflow, oldest first; the journal's commits pin them."""
-        # Without ORDER BY the index is used, and gives them in this order; with it all messages are read: seconds where there are 10 000.
+        """Return the pinned messages of a workflow, oldest first; written by the journal's commits."""
+        # Without ORDER BY the index is used and already gives this order; with it all messages are read: seconds for 10
+        # 000.
         found = await self._select("WHERE workflow = $workflow AND pinned = true", workflow=record("workflow", workflow_id))
         return sorted(found, key=lambda message: message.seq)
 
 
 class ExecutionRepository(Repository[ToolExecution]):
-    """Tool calls; the journal's commits write them. One that is not as it was written is given as failed, and says so."""
+    """Tool calls; written by the journal's commits. A damaged one is returned as failed, with a note that says so."""
 
     table = tables.EXECUTIONS
     what = "tool call"
@@ -94,7 +95,7 @@ class ExecutionRepository(Repository[ToolExecution]):
         return _decoded(self.table, rows, _damaged_call)
 
     async def for_runs(self, run_ids: Sequence[str]) -> list[ToolExecution]:
-        """All calls of some runs, in the order in which they began."""
+        """Return all calls of some runs, in the order in which they began."""
         if not run_ids:
             return []
         try:
@@ -106,7 +107,7 @@ class ExecutionRepository(Repository[ToolExecution]):
             return sorted(calls, key=lambda call: (call.started_at, call.id))
 
     async def recent(self, workflow_id: str, limit: int = 100) -> list[ToolExecution]:
-        """The newest calls of a workflow, newest first."""
+        """Return the newest calls of a workflow, newest first."""
         return await self._select(
             "WHERE workflow = $workflow ORDER BY recency LIMIT $limit",
             workflow=record("workflow", workflow_id),
@@ -114,8 +115,10 @@ class ExecutionRepository(Repository[ToolExecution]):
         )
 
     async def file_changes(self, workflow_id: str = "") -> dict[str, int]:
-        """By workflow (this one alone, if one is named), how many changes of files its calls made. Those of a copy were made by another
-        workflow, before the runs of the copy got their ids, and do not count."""
+        """Return, by workflow (or for one), how many file changes its calls made.
+
+        Calls in a copy were made by the original workflow, before the copied runs got their ids, and do not count.
+        """
         rows = await self._store.query(
             "SELECT VALUE [record::id(workflow), record::id(run), started_at, parts] FROM tool_execution WHERE "  # noqa: S608
             f"{'workflow = $workflow AND ' if workflow_id else ''}string::contains(parts, $kind)",
@@ -129,12 +132,12 @@ class ExecutionRepository(Repository[ToolExecution]):
         return {id: count for id, count in found.items() if count}
 
     async def of_server(self, server: str, limit: int = 100) -> list[ToolExecution]:
-        """The newest calls of an MCP server's tools in all workflows, newest first."""
+        """Return the newest calls of an MCP server's tools in all workflows, newest first."""
         return await self._select("WHERE server = $server ORDER BY recency LIMIT $limit", server=server, limit=page_size(limit))
 
 
 def _changes_a_file(part: dict[str, Any]) -> bool:
-    """Not so a file that was written as it was."""
+    """Whether a call changed a file; writing identical content does not count."""
     return part.get("type") == "file_change" and (part.get("action") == "moved" or part.get("before") != part.get("after"))
 
 
@@ -143,13 +146,15 @@ def _decoded(table: Table[M], rows: Iterable[Row], stand_in: Callable[[Row], M])
 
 
 async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, run_ids: Sequence[str] | None) -> list[Row]:
-    """The rows that the events of a workflow or of some runs name, each read alone: the engine cannot read one of them. Of that one there
-    is what its event says.
+    """Read rows one by one because the engine cannot read all of them.
+
+    The rows are those named by the events of a workflow or of some runs. For unreadable ones the event's data is
+    returned.
 
     Raises:
         StorageError: ``damaged_row``: an event cannot be read either.
     """
-    # What an event can be takes a while to load, and a listing needs none of it.
+    # Loading the event types takes a while, and a listing needs none.
     from atelier_desk.storage.writing.chain import named_in
 
     condition = "workflow = $workflow" if run_ids is None else "run IN $runs"

@@ -1,4 +1,4 @@
-"""What requests to models used, as the journal has it; of their events only the figures are read."""
+"""Usage of model requests according to the journal; only the figures of events are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVENTS_AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class UsingRun:
-    """A run and whose it is."""
+    """A run with its workflow and agent."""
 
     id: str
     workflow_id: str
@@ -31,7 +31,7 @@ class UsingRun:
 
 @dataclass(frozen=True, slots=True)
 class UsageFigures:
-    """What one request used; ``provider`` and ``model`` are empty where the event does not name them."""
+    """Usage of one request; ``provider`` and ``model`` are empty where the event does not name them."""
 
     time: datetime
     run_id: str
@@ -43,8 +43,10 @@ class UsageFigures:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
-    spent."""
+    """Usage of one agent's deleted runs for one model within an hour.
+
+    It outlives the workflow: money spent stays spent.
+    """
 
     workflow_id: str
     agent_name: str
@@ -57,7 +59,7 @@ class UsageRecord:
 
 
 def keep_spent(spent: Sequence[UsageRecord]) -> list[Statement]:
-    """Statements for the transaction that deletes the runs."""
+    """Return statements for the transaction that deletes the runs."""
     rows = [
         {
             "workflow_id": each.workflow_id,
@@ -95,7 +97,7 @@ class UsedRepository:
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
     async def spent(self, since: datetime | None = None) -> list[UsageRecord]:
-        """What runs that are deleted for good used since then."""
+        """Return the usage of permanently deleted runs since ``since``."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(
             f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608
@@ -107,7 +109,7 @@ class UsedRepository:
         ]
 
     async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
-        """The names of workflows by their id."""
+        """Return the names of workflows by id."""
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), name] FROM $ids", ids=[record("workflow", each) for each in workflow_ids]
         )
@@ -143,8 +145,8 @@ async def requests_of_workflow(store: Store, workflow_id: str) -> list[RequestCh
 
 @cache
 def _using() -> list[str]:
-    """The types of events that use something up: those with a ``usage``, which the sums of a workflow count too."""
-    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings need none
+    """Return the event types with a ``usage``, which the totals of a workflow count too."""
+    from atelier_desk.domain.events.run import EventBody  # takes a while to load, and most listings do not need it
 
     kinds = get_args(get_args(EventBody)[0])
     return [kind.model_fields["type"].default for kind in kinds if "usage" in kind.model_fields]

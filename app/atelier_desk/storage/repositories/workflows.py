@@ -1,4 +1,4 @@
-"""Workflows, and what concerns all rows of one."""
+"""Workflows, and operations on all rows of one."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from atelier_desk.support.threads import in_storage_thread
 
 
 class WorkflowRepository(Repository[Workflow]):
-    """The workflow table, and what concerns all tables of a workflow."""
+    """The workflow table, and operations on all tables of a workflow."""
 
     table = tables.WORKFLOWS
     what = "workflow"
 
     def __init__(self, store: Store, datadir: DataDir, of_memories: MemoryRepository) -> None:
-        """``of_memories`` is told of a workflow whose rows are gone."""
+        """``of_memories`` is notified of a workflow whose rows are gone."""
         super().__init__(store)
         self._datadir = datadir
         self._memories = of_memories
@@ -38,7 +38,7 @@ class WorkflowRepository(Repository[Workflow]):
         """Store a new workflow.
 
         Raises:
-            StorageError: its id exists already.
+            StorageError: its id already exists.
         """
         row = self.table.encode(workflow)
         await self._store.write(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
@@ -56,11 +56,11 @@ class WorkflowRepository(Repository[Workflow]):
         collection: str | None = None,
         statuses: Sequence[WorkflowStatus] = (),
     ) -> list[Workflow]:
-        """Pinned ones first, then the latest changed; all of them when no ``limit`` is given. ``search`` filters by name, without case;
-        ``deleted`` lists those in the bin.
+        """Return workflows, pinned ones first, then latest changed; all without a ``limit``.
 
-        ``archived``: those that are put away, or those that are not; ``filed``: those in a folder of the list, or those in none;
-        ``collection``: those in this folder; ``statuses``: those in one of these states. None, or none, takes all.
+        ``search`` filters by name, ignoring case; ``deleted`` lists the bin; ``archived``: only archived ones, or only
+        others; ``filed``: only those in a folder of the list, or only others; ``collection``: those in this folder;
+        ``statuses``: those in one of these states. None, or an empty value, does not filter.
         """
         wanted = {"archived": archived, "filed": filed, "collection": collection}
         only = "".join(f" AND {name} = ${name}" for name, value in wanted.items() if value is not None)
@@ -79,13 +79,13 @@ class WorkflowRepository(Repository[Workflow]):
         )
 
     async def taken(self, names: Sequence[str]) -> set[str]:
-        """Those of some names that workflows have; the bin does not count."""
-        # With "deleted = false" the engine reads whole rows by an index, which takes ten times as long.
+        """Return which of the names are in use by workflows outside the bin."""
+        # With "deleted = false" the engine reads whole rows through an index, which takes ten times as long.
         rows = await self._store.query("SELECT name, deleted FROM workflow WHERE name IN $names", names=list(names))
         return {row["name"] for row in rows if not row["deleted"]}
 
     async def deleted_before(self, moment: datetime) -> builtins.list[str]:
-        """Ids of those that were put into the bin at ``moment`` or earlier, the longest there first."""
+        """Return the ids of workflows moved to the bin at or before ``moment``, longest ago first."""
         rows = await self._store.query(
             "SELECT record::id(id) AS id, deleted_at FROM workflow WHERE deleted = true AND deleted_at <= $moment ORDER BY deleted_at",
             moment=moment,
@@ -93,21 +93,21 @@ class WorkflowRepository(Repository[Workflow]):
         return [row["id"] for row in rows]
 
     async def ids(self) -> set[str]:
-        """Of all there are, those in the bin too."""
+        """Return the ids of all workflows, including the bin."""
         return {row["id"].id for row in await self._store.query("SELECT id FROM workflow")}
 
     async def archived(self) -> int:
-        """How many are put away."""
+        """Return the number of archived workflows."""
         rows = await self._store.query("SELECT count() AS n FROM workflow WHERE deleted = false AND archived = true GROUP ALL")
         return int(rows[0]["n"]) if rows else 0
 
     async def latest(self) -> Workflow | None:
-        """The one that was changed last, pinned or not; None when there is none outside the bin."""
+        """Return the last changed workflow, pinned or not; None if there is none outside the bin."""
         found = await self._select("WHERE deleted = false ORDER BY recency LIMIT 1")
         return found[0] if found else None
 
     async def update(self, workflow_id: str, **fields: Any) -> Workflow:
-        """Change some fields; ``updated_at`` is not touched unless it is given.
+        """Change some fields. ``updated_at`` changes only if given.
 
         Raises:
             NotFoundError: there is no such workflow.
@@ -121,20 +121,21 @@ class WorkflowRepository(Repository[Workflow]):
         return await self.get(workflow_id)
 
     async def soft_delete(self, workflow_id: str) -> Workflow:
-        """Put a workflow into the bin: lists and searches leave it out until ``restore``."""
+        """Move a workflow to the bin: lists and searches skip it until ``restore``."""
         return await self.update(workflow_id, deleted_at=self._store.clock.now())
 
     async def restore(self, workflow_id: str) -> Workflow:
-        """Take a workflow out of the bin."""
+        """Restore a workflow from the bin."""
         return await self.update(workflow_id, deleted_at=None)
 
     async def save(self, workflow: Workflow) -> None:
-        """Write the whole row, new or not."""
+        """Insert or replace a workflow."""
         await self._store.write(upsert(self.table, workflow))
 
     async def purge(self, workflow_id: str, spent: Sequence[UsageRecord] = ()) -> dict[str, int]:
-        """Delete a workflow and every row of it in one transaction, then its files; ``spent`` is what its runs used, which is kept. Returns
-        how many rows each table lost.
+        """Delete a workflow and all its rows in one transaction, then its files. Returns the deleted rows by table.
+
+        ``spent`` is the usage of its runs, which is kept.
 
         Raises:
             NotFoundError: there is no such workflow.
@@ -156,7 +157,7 @@ class WorkflowRepository(Repository[Workflow]):
         return {"workflow": 1, **counts}
 
     async def names_file(self, workflow_id: str, sha256: str) -> bool:
-        """Whether a message or a call of the workflow names the file of this hash, on whatever branch."""
+        """Whether a message or a call of the workflow, on any branch, names the file with this hash."""
         found = await self._store.query(
             "RETURN array::len((SELECT id FROM message WHERE workflow = $workflow AND string::contains(details, $hash) LIMIT 1))"
             " + array::len((SELECT id FROM tool_execution WHERE workflow = $workflow AND string::contains(parts, $hash) LIMIT 1))",
@@ -166,12 +167,12 @@ class WorkflowRepository(Repository[Workflow]):
         return bool(found[0])
 
     def _delete_files(self, workflow_id: str) -> None:
-        """Its reports, artefacts and snapshots."""
+        """Delete its reports, artefacts and snapshots."""
         for above in (self._datadir.reports, self._datadir.attachments, self._datadir.snapshots):
             try:
                 folder = files_of(above, workflow_id)
             except UsageError:
-                return  # no file was ever written for such an id
+                return  # no file can exist for such an id
             try:
                 if folder.is_dir():
                     shutil.rmtree(folder)

@@ -1,1 +1,1 @@
-"""The full-text index of the history: a file beside the database, made from it and never the only copy of anything."""
+"""The full-text index of the history: a file built from the database, never the only copy of anything."""

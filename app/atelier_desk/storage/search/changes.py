@@ -12,26 +12,26 @@ from atelier_desk.storage.search.requests import RequestChange
 from atelier_desk.storage.search.tokens import json_text
 
 KINDS = ("message", "tool_execution", "memory", "report")
-"""The tables that are searched."""
+"""Searchable tables."""
 TIMES = {"message": "created_at", "tool_execution": "started_at", "memory": "updated_at", "report": "updated_at"}
-"""The column that tells when a row was said, done or changed."""
+"""Column with the time at which a row was said, done or changed."""
 COLUMNS = {
     "message": "content",
     "tool_execution": "tool, error, arguments, result",
     "memory": "content, tags",
     "report": "name",
 }
-"""The columns whose text is searched; the text of a report is in a file."""
+"""Columns whose text is searchable; the text of a report is in a file."""
 
 
 class Document(NamedTuple):
-    """A row that is new or has changed.
+    """A new or changed row.
 
     Attributes:
         kind: one of ``KINDS``.
         workflow_id: empty for a general memory.
         at: when it was said, done or changed.
-        texts: what is searched in it; JSON where ``kind`` stores it so.
+        texts: its searchable texts; JSON where ``kind`` stores it so.
     """
 
     kind: str
@@ -41,19 +41,19 @@ class Document(NamedTuple):
     texts: tuple[str, ...]
 
     def text(self) -> str:
-        """The words of all texts."""
+        """The joined words of all texts."""
         return "\n".join(map(json_text, self.texts) if self.kind == "tool_execution" else self.texts)
 
 
 class RemovedDocument(NamedTuple):
-    """Rows that are gone."""
+    """Deleted rows."""
 
     kind: str
     ids: tuple[str, ...]
 
 
 class WorkflowRemoved(NamedTuple):
-    """A workflow is gone with all its rows."""
+    """A workflow deleted with all its rows."""
 
     workflow_id: str
 
@@ -69,7 +69,7 @@ Change = Document | RemovedDocument | WorkflowRemoved | WorkflowAt | RequestChan
 
 
 def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:
-    """The document of a row as it is written or read; ``more`` are texts that are not in it."""
+    """Return the document of a row as written or read; ``more`` are texts from outside the row."""
     row = readable(kind, row)
     texts: list[str] = []
     for column in COLUMNS[kind].split(", "):
@@ -81,10 +81,10 @@ def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:
 
 
 def documents(kind: str, rows: Iterable[Mapping[str, Any]]) -> tuple[Document, ...]:
-    """The documents of rows; none for a table that is not searched."""
+    """Return the documents of rows; none for a table that is not searchable."""
     return tuple(document(kind, row) for row in rows) if kind in KINDS else ()
 
 
 def micros(at: datetime) -> int:
-    """Microseconds since 1970."""
+    """Return microseconds since 1970."""
     return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

@@ -1,6 +1,7 @@
-"""The index itself: an SQLite file with FTS5, which is part of Python.
+"""The index: an SQLite file with FTS5, which is part of Python.
 
-The file can be deleted at any time. Only the tokens of a row are in it, compressed, because FTS5 needs them to take a row out again.
+The file can be deleted at any time. It contains only the compressed tokens of each row, because FTS5 needs them to
+remove the row.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _log = logging.getLogger(__name__)
 FORM = 2
 """Goes up when the file is made in another way; a file of another form is made anew."""
 DAMAGED = (sqlite3.Error, zlib.error, UnicodeDecodeError)
-"""What reading or writing a damaged file ends with; SQLite does not check the tokens it keeps."""
+"""Errors from reading or writing a damaged file; SQLite does not check the stored tokens."""
 REMOVED = "removed"
-"""The name in the state that says that rows were taken out since the last ``wipe``."""
+"""Name in the state which records that rows were removed since the last ``wipe``."""
 SIMILAR_MAX = 48
-"""Longer words that a word of a query also stands for, at most."""
+"""Maximum number of longer words that a query word also matches."""
 _TABLES = f"""
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -55,7 +56,7 @@ UNAVAILABLE = N_("The history cannot be searched: the SQLite of this Python ({ve
 
 
 class IndexMatch(NamedTuple):
-    """A row that has the words of a query. ``place`` orders by time: a later row has a higher one."""
+    """A row that matches a query. ``place`` orders by time: a later row has a higher one."""
 
     place: int
     kind: str
@@ -63,10 +64,10 @@ class IndexMatch(NamedTuple):
 
 
 class SearchIndex:
-    """One open index; every method blocks and belongs into a thread, one call at a time.
+    """One open index. Every method blocks: call them in a thread, one at a time.
 
     Args:
-        path: its file, made when it is missing or damaged; None for one in memory.
+        path: its file, created if missing or damaged; None for one in memory.
 
     Raises:
         StorageError: ``index``: the file cannot be made.
@@ -97,33 +98,36 @@ class SearchIndex:
         self._db.close()
 
     def clear(self) -> None:
-        """Forget everything, as when the file is damaged."""
+        """Empty the index, for example when the file is damaged."""
         self._db.close()
         self._delete_files()
         self._db = self._open()
 
     def state(self) -> dict[str, str]:
-        """What the last caller of ``apply`` noted."""
+        """Return the state stored by the last call of ``apply``."""
         return dict(self._db.execute("SELECT name, value FROM state"))
 
     def workflows(self) -> dict[str, int]:
-        """Of each workflow it knows the number of the newest stream event that it has seen."""
+        """Return, by workflow, the number of the newest stream event that is indexed."""
         return dict(self._db.execute("SELECT id, stream_seq FROM workflow"))
 
     def ids(self, kind: str, workflow_id: str | None = None) -> set[str]:
-        """The rows of a kind it knows, of one workflow or of all."""
+        """Return the indexed rows of a kind, of one workflow or all."""
         only, values = (" AND workflow = ?", (kind, workflow_id)) if workflow_id is not None else ("", (kind,))
         return {row[0] for row in self._db.execute(f"SELECT id FROM document WHERE kind = ?{only}", values)}  # noqa: S608
 
     def times(self, kind: str) -> dict[str, int]:
-        """The rows of a kind it knows with their places; a place is the time in microseconds, or a little later when that was taken."""
+        """Return the indexed rows of a kind with their places.
+
+        A place is the time in microseconds, or slightly later if taken.
+        """
         return dict(self._db.execute("SELECT id, place FROM document WHERE kind = ?", (kind,)))
 
     def apply(self, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
-        """Take changes in, in their order, and note ``state``, all or none.
+        """Apply changes in order and store ``state``, all or nothing.
 
         Raises:
-            StorageError: it could not be written; the index is as it was.
+            StorageError: it could not be written; the index is unchanged.
         """
         try:
             with _transaction(self._db):
@@ -134,7 +138,7 @@ class SearchIndex:
             raise _storage_error(error, self._path) from error
 
     def _apply(self, change: Change) -> int:
-        """Take in one change; how many rows are gone."""
+        """Apply one change; return how many rows were removed."""
         match change:
             case Document():
                 self._take_out("kind = ? AND id = ?", (change.kind, change.id))
@@ -154,11 +158,11 @@ class SearchIndex:
                 return 0
 
     def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[IndexMatch]:
-        """The newest rows that have all words of a query, the newest first.
+        """Return the newest rows that have all words of a query, newest first.
 
         Args:
             before: only rows with a lower place.
-            parts: words that begin with a word of the query, or have it inside, count as well.
+            parts: words that contain a word of the query match too.
 
         Raises:
             StorageError: ``no_fts5``: this Python cannot search; ``index``: the file cannot be read.
@@ -192,7 +196,7 @@ class SearchIndex:
             raise _storage_error(error, self._path) from error
 
     def _any_of(self, token: str) -> str:
-        """A condition that a token, or a longer word with it, is there."""
+        """Condition that matches a token or longer words that contain it."""
         if len(token) < PART_MIN or not token.isalpha():
             return _quoted(token)
         pieces = " AND ".join(_quoted(token[at : at + 3]) for at in range(len(token) - 2))
@@ -217,7 +221,7 @@ class SearchIndex:
                 self._db.execute("INSERT INTO parts (rowid, word) VALUES (?, ?)", (new.lastrowid, token))
 
     def _take_out(self, condition: str, values: tuple[str, ...]) -> int:
-        """Take rows out by a condition, a constant of the code; how many there were."""
+        """Remove rows by a condition (a constant of the code); return their number."""
         rows = self._db.execute(f"SELECT place, tokens FROM document WHERE {condition}", values).fetchall()  # noqa: S608
         for place, blob in rows:
             self._db.execute("INSERT INTO words (words, rowid, tokens) VALUES ('delete', ?, ?)", (place, zlib.decompress(blob).decode()))
@@ -225,8 +229,9 @@ class SearchIndex:
         return len(rows)
 
     def wipe(self) -> None:
-        """Overwrite what was taken out, which FTS5 leaves in the file until its parts are merged, and make the list of words anew. Takes
-        some seconds at 100 000 rows.
+        """Overwrite removed rows, which FTS5 leaves in the file until it merges, and rebuild the word list.
+
+        Takes some seconds for 100 000 rows.
 
         Raises:
             StorageError: it could not be written; the index is as it was.

@@ -1,4 +1,4 @@
-"""Text as the full-text index sees it: words of any script, and pairs of letters where a script writes no blanks between words."""
+"""Tokens of the full-text index: words of any script, and letter pairs of scripts written without spaces."""
 
 from __future__ import annotations
 
@@ -10,27 +10,30 @@ from collections.abc import Iterable, Iterator
 from atelier_desk.storage.search_terms import CAMEL, LIGATURES, STOP_WORDS
 
 _MARKS = "".join(chr(code) for code in range(0x0900, 0x1CFF) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
-"""Vowel signs of the scripts of South and South-East Asia: parts of a word, though Python's \\w leaves them out."""
+r"""Vowel signs of South and South-East Asian scripts: parts of a word, although Python's \w excludes them."""
 _TOKEN = re.compile(rf"(?:[^\W_]|[{_MARKS}])+(?:\+\+|#)?")
 """A word, or the name of a language such as C++ or F#."""
 _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+)"
 )
-"""Thai, Lao, Burmese, Khmer, Japanese and Chinese have no blanks between words; Korean appends its particles to them."""
+"""Thai, Lao, Burmese, Khmer, Japanese and Chinese do not separate words by spaces; Korean appends particles to them."""
 PART_MIN = 4
-"""Letters of a word that is looked for inside longer ones: of three letters most finds are accidents."""
+"""Minimum letters of a word that is searched inside longer ones: with three, most matches are accidental."""
 
 
 def _words(text: str) -> Iterator[str]:
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
-        # What is left is composed again: only then is a Korean syllable one letter.
+        # Compose what is left: only then is a Korean syllable one letter.
         text = unicodedata.normalize("NFC", "".join(letter for letter in decomposed if not unicodedata.combining(letter)))
     yield from _TOKEN.findall(CAMEL.sub(" ", text).lower())
 
 
 def document_tokens(text: str) -> list[str]:
-    """The distinct tokens of a text, in order: a word; of a run of an unspaced script each letter and each pair; ``c++`` also as ``c``."""
+    """Return the distinct tokens of a text, in order.
+
+    A word is one token; a run of an unspaced script gives each letter and each pair; ``c++`` also gives ``c``.
+    """
     found: dict[str, None] = {}
     for word in _words(text):
         for part, unspaced in _parts(word):
@@ -44,7 +47,7 @@ def document_tokens(text: str) -> list[str]:
 
 
 def query_tokens(query: str) -> list[str]:
-    """The tokens that a text must have to be found. Stop words of English and French count only when there is nothing else."""
+    """Return the tokens that a text must contain. English and French stop words count only if there are no others."""
     found: dict[str, None] = {}
     words = list(_words(query))
     for word in [word for word in words if word not in STOP_WORDS] or words:
@@ -54,12 +57,12 @@ def query_tokens(query: str) -> list[str]:
 
 
 def long_words(tokens: Iterable[str]) -> list[str]:
-    """The tokens in which a shorter word is looked for."""
+    """Return the tokens in which shorter words are searched."""
     return [token for token in tokens if len(token) > PART_MIN and token.isalpha()]
 
 
 def json_text(value: str) -> str:
-    """What a JSON text says: the names of its fields and its values. A text that is no JSON as it is."""
+    """Return the field names and values of a JSON text; other text unchanged."""
     try:
         return "\n".join(_leaves(json.loads(value)))
     except (ValueError, RecursionError):
@@ -67,7 +70,7 @@ def json_text(value: str) -> str:
 
 
 def _parts(word: str) -> Iterator[tuple[str, bool]]:
-    """The parts of a word by script, and whether each is of an unspaced one."""
+    """Yield the parts of a word by script, and whether each is of an unspaced one."""
     if word.isascii():
         yield word, False
         return

@@ -1,8 +1,9 @@
-"""Hashes that tie the events of a run, and the rows that follow from them, to each other.
+"""Hash chain over the events of a run and the rows that follow from them.
 
-Each event has the hash of the one before it in its own; the run's row has that of the newest one. The events of a workflow that belong to
-no run are tied the same way, to the workflow's row. The last event of a commit names the messages and tool calls that were written with
-it, with their hashes. So a row that changed is noticed, and also one that is missing, came twice or took the place of another one.
+The hash of each event covers that of the event before it; the run's row has the hash of the newest. Events of a
+workflow that belong to no run form a chain of their own, whose newest hash is in the workflow's row. The last event of
+a commit names the messages and tool calls written with it, with their hashes. So changed, missing, duplicated and
+swapped rows are all noticed.
 """
 
 from __future__ import annotations
@@ -22,16 +23,16 @@ FIRST = b""
 
 
 def link(events: Sequence[Row], written: Iterable[Row], last: MutableMapping[str, bytes]) -> None:
-    """Give the events of a commit, in their order, the columns ``prev_hash``, ``wrote`` and ``hash``, and compress their bodies.
+    """Set ``prev_hash``, ``wrote`` and ``hash`` of a commit's events, in order, and compress their bodies.
 
     Args:
         written: the messages and tool calls of the same commit.
-        last: by run, and by workflow for events of no run, the hash of the newest event; it is changed to what it is after the commit.
+        last: by run, and by workflow for events of no run, the hash of the newest event; updated in place.
     """
     newest = {owner(row): row for row in events}
     named: dict[str, list[str]] = {}
     for row in written:
-        # One that waits is nobody's yet: it may go on to the next turn, or back to its person.
+        # A queued message is not chained yet: it may join the next turn, or return to its author.
         if row.get("kind") != QUEUED and row.get("run") is not None:
             named.setdefault(row["run"].id, []).append(name_of(row))
     for row in events:
@@ -43,17 +44,17 @@ def link(events: Sequence[Row], written: Iterable[Row], last: MutableMapping[str
 
 
 def owner(event: Row) -> str:
-    """The run of an event; its workflow, when it belongs to no run."""
+    """Return the run of an event, or its workflow if it belongs to no run."""
     return str((event["run"] or event["workflow"]).id)
 
 
 def name_of(row: Row) -> str:
-    """What ``wrote`` says of a row: its table, its id and its hash."""
+    """Return the entry of a row in ``wrote``: table, id and hash."""
     return f"{row['id'].table_name}:{row['id'].id}:{row['hash'].hex()}"
 
 
 def named_in(wrote: Iterable[str] | None) -> Iterator[tuple[str, str, bytes]]:
-    """The inverse: tables, ids and hashes."""
+    """Inverse of ``name_of``: yields tables, ids and hashes."""
     for each in wrote or ():
         table, _colon, rest = each.partition(":")
         key, _colon, digest = rest.rpartition(":")
@@ -61,11 +62,11 @@ def named_in(wrote: Iterable[str] | None) -> Iterator[tuple[str, str, bytes]]:
 
 
 class Chain:
-    """Goes along the events of one run, in their order, and says where they do not follow each other.
+    """Check that the events of one run follow each other.
 
     Attributes:
-        seq: number of the newest event that was taken; of an event that came before those that are taken, where it is not 0.
-        hash: its hash; None when it has none or is not known.
+        seq: number of the last event taken; initially the number before the first one, if not 0.
+        hash: its hash; None if it has none or is not known.
     """
 
     def __init__(self, seq: int = 0) -> None:
@@ -74,10 +75,10 @@ class Chain:
         self._known = seq == 0
 
     def take(self, row: Mapping[str, Any]) -> Damage | None:
-        """One more event; what is wrong with it, or that the one before it is missing."""
+        """Take the next event; return its damage, or that its predecessor is missing."""
         before, known, seq = self.hash, self._known, row["seq"]
         expected = self.seq + 1
-        # Nothing follows from the hash of a damaged row.
+        # A damaged row's hash proves nothing about the next row.
         self.seq, self.hash, self._known = seq, row.get("hash"), False
         if not EVENTS.is_whole(row) or seq < expected or (self.hash is None and before is not None):
             return of_row(EVENTS.name, row)
@@ -89,7 +90,7 @@ class Chain:
         return None
 
     def end(self, run_row: Mapping[str, Any]) -> Damage | None:
-        """That the newest events are missing, by the run's row, which names the last one."""
+        """Return damage if the newest events are missing, according to the run's row."""
         last = run_row.get("last_hash")
         if last is None or last == self.hash:
             return None

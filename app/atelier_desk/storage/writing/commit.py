@@ -1,4 +1,4 @@
-"""What the journal writes in one transaction."""
+"""Content of one transaction of the journal."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ from atelier_desk.domain.workflow import Message, Run, ToolExecution
 
 
 class Rename(NamedTuple):
-    """A workflow's new name, and whom it is from: another name than ``old`` that it got meanwhile stays, and so does one a person gave it
-    unless the new one is a person's, too."""
+    """A workflow's new name and its author.
+
+    Not applied if the name is no longer ``old``, or if a person chose the present one, unless the new one is a person's
+    too.
+    """
 
     old: str
     new: str
@@ -28,19 +31,20 @@ class Rename(NamedTuple):
 
 @dataclass(frozen=True)
 class Commit:
-    """Events and the rows that follow from them; all are kept or none.
+    """Events and the rows that follow from them; committed together or not at all.
 
     Attributes:
-        events: appended; a number that exists already in its run is refused.
+        events: appended; a number that already exists in its run is refused.
         runs: the rows of the runs the events belong to; all of one workflow.
-        workflow: changed fields of the workflow's row, ``stream_seq`` among them.
-        clear_partial: ids of the runs whose partial reply is no longer needed.
-        deleted_tasks, deleted_messages: ids of rows that are gone.
+        workflow: changed fields of the workflow's row, including ``stream_seq``.
+        clear_partial: ids of runs whose partial reply is no longer needed.
+        deleted_tasks, deleted_messages: ids of deleted rows.
         rename: of the workflow.
-        audit: what was decided about calls, an entry an event.
-        rules: what is allowed from now on; they belong to no workflow. ``matched_rules``: when one decided a call, by its id.
-        pins: by message id, whether it is pinned from now on; one that is not there is left out.
-        deleted_runs: by run id, when it was deleted; None brings it back.
+        audit: decisions about calls, one entry per event.
+        rules: new permission rules; they belong to no workflow. ``matched_rules``: by id, when a rule last decided a
+            call.
+        pins: by message id, whether it is pinned; missing messages are skipped.
+        deleted_runs: by run id, when it was deleted; None restores it.
     """
 
     events: tuple[RunEvent, ...] = ()
@@ -63,11 +67,11 @@ class Commit:
     deleted_runs: dict[str, datetime | None] = field(default_factory=dict)
 
     of: str = ""
-    """The workflow, where no event or row tells it."""
+    """The workflow, if no event or row tells it."""
 
     @property
     def workflow_id(self) -> str | None:
-        """The workflow all of it belongs to, None when there is nothing to tell it from."""
+        """The workflow that everything belongs to, None if it cannot be derived."""
         rows: tuple[RunEvent | Run | Message | ToolExecution | UserQuestion | ApprovalRequest | AuditEntry | PromptFrame | Task, ...] = (
             *self.events,
             *self.runs,

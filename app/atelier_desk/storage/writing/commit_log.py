@@ -1,10 +1,12 @@
-"""Noticing lost commits: every commit has a number, kept in the database by the commit itself and in a file after it.
+"""Detect lost commits: each commit has a number, stored in the database by the commit itself and afterwards in a file.
 
-The engine drops what follows a damaged place in its write-ahead log and says nothing. When the file knows a higher number than the
-database, acknowledged commits are gone. The file is written after the commit and never synced: it can only be behind.
+The engine silently drops everything after a damaged place in its write-ahead log. If the file has a higher number than
+the database, acknowledged commits are lost. The file is written after the commit and never synced, so it can only be
+behind.
 
-It also holds a hash of the engine's manifest. A damaged manifest can abort the process that opens it, so one whose hash is not known
-is first opened by a helper process: rarely, because the hash follows every commit and the closing.
+It also stores a hash of the engine's manifest. A damaged manifest can abort the process that opens it, so one with an
+unknown hash is first opened by a helper process. That is rare, because the hash is updated at every commit and at
+closing.
 """
 
 from __future__ import annotations
@@ -27,11 +29,11 @@ _WIDTH = 128
 
 
 class CommitLog:
-    """The counter of one open database.
+    """The commit counter of one open database.
 
     Attributes:
         number: the number of the newest commit.
-        lost: how many commits the database had lost when it was opened.
+        lost: number of commits that the database lacked at opening.
         fsync: whether each commit is synced.
     """
 
@@ -45,7 +47,7 @@ class CommitLog:
 
     @classmethod
     async def load(cls, engine: Engine, directory: Path, *, fsync: bool, accept_loss: bool) -> CommitLog:
-        """Compare the two numbers and go on from the database's.
+        """Compare the two numbers and continue from the database's.
 
         Raises:
             StorageError: ``damaged`` when synced commits are missing and ``accept_loss`` is false.
@@ -58,20 +60,20 @@ class CommitLog:
         return cls(directory, number, lost, fsync=fsync)
 
     def statement(self) -> Statement:
-        """Goes into the transaction that makes the next commit."""
+        """Statement to add to the transaction of the next commit."""
         row = record(schema.VERSION_TABLE, "commits")
         return Statement("UPSERT $row SET commits = $number RETURN NONE", {"row": row, "number": self.number + 1})
 
     def committed(self) -> None:
-        """The commit with the next number is durable."""
+        """Record that the commit with the next number is durable."""
         self.number += 1
         self._write()
 
     async def settle(self, engine: Engine) -> bool:
-        """Whether the commit with the next number is in the database after all, which was opened again; counts it then.
+        """Whether the pending commit is in the reopened database after all; counts it if so.
 
         Raises:
-            StorageError: the database cannot be read; ``damaged`` when commits that were acknowledged are gone.
+            StorageError: the database cannot be read; ``damaged`` when acknowledged commits are lost.
         """
         number = await _newest(engine)
         if number < self.number and self.fsync:
@@ -82,7 +84,7 @@ class CommitLog:
         return kept
 
     def close(self) -> None:
-        """Note the manifest as it is now that the engine is closed, and close the file."""
+        """Record the manifest after the engine is closed, and close the file."""
         self._write()
         os.close(self._file)
 
@@ -92,18 +94,18 @@ class CommitLog:
         try:
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, text.encode())
-        except OSError as error:  # the file may be behind, never the commit: the transaction is durable whatever happens here
+        except OSError as error:  # the file may fall behind, but the transaction is already durable
             _log.warning("the commit number %d could not be noted: %s", self.number, error)
 
 
 async def _newest(engine: Engine) -> int:
-    """The number of the newest commit in the database, 0 when there is none."""
+    """Return the number of the newest commit in the database, 0 if there is none."""
     rows = (await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits")))[0]
     return int(rows[0]) if rows else 0
 
 
 class _Manifest:
-    """The hash of a directory's manifest, read again only when its file changed."""
+    """The hash of a directory's manifest, read again only when the file changes."""
 
     def __init__(self, directory: Path) -> None:
         self._folder = directory / "manifest"
@@ -111,7 +113,7 @@ class _Manifest:
         self._hash = ""
 
     def hash(self) -> str:
-        """16 hexadecimal digits; empty when it cannot be read, which makes the next start look closely."""
+        """Return 16 hexadecimal digits; empty if it cannot be read, which makes the next start check thoroughly."""
         try:
             with os.scandir(self._folder) as entries:
                 found = sorted((entry.name, entry.stat()) for entry in entries)
@@ -127,7 +129,7 @@ class _Manifest:
 
 
 def manifest_known(directory: Path) -> bool:
-    """Whether the manifest is the one that this program last saw in use."""
+    """Whether the manifest is the one this program last used."""
     try:
         noted = json.loads((directory / FILE).read_text()).get("manifest")
     except (OSError, ValueError, AttributeError):
@@ -136,7 +138,7 @@ def manifest_known(directory: Path) -> bool:
 
 
 def _read(path: Path) -> tuple[int, bool]:
-    """The number in the file and whether commits were synced; (0, False) when it is missing or unreadable, which proves nothing."""
+    """Return the number in the file and whether commits were synced; (0, False) if missing or unreadable."""
     try:
         content = json.loads(path.read_text())
         return int(content["commits"]), bool(content["fsync"])

@@ -1,4 +1,4 @@
-"""A commit as statements of one transaction: events are inserted, other rows are written whole, all in one statement."""
+"""Statements of a commit's transaction: events are inserted, other rows are replaced, all in one statement."""
 
 from __future__ import annotations
 
@@ -25,14 +25,16 @@ _DELETED_RUN = "UPDATE $row SET deleted_at = $at RETURN NONE"
 
 
 def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool = False) -> list[Statement]:
-    """All of a commit; the transaction fails when the workflow is gone or an event exists already. Empty for an empty commit.
+    """Return the statements of a commit; empty for an empty commit.
+
+    The transaction fails if the workflow is gone or an event already exists.
 
     Args:
-        last: the hashes of the newest events, as ``chain.link`` takes and changes them; those of ``chained`` that have any.
-        again: events may exist already, and are written over.
+        last: the hashes of the newest events, as in ``chain.link``; those of ``chained``.
+        again: events may already exist, and are overwritten.
 
     Raises:
-        ValueError: the commit changes its workflow and nothing tells which that is.
+        ValueError: the commit changes its workflow, but nothing tells which one.
     """
     workflow_id = commit.workflow_id
     if commit.workflow and workflow_id is None:
@@ -44,7 +46,7 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     changed = tables.WORKFLOWS.changes(commit.workflow) if commit.workflow else {}
     if any(not event.run_id for event in commit.events) and workflow_id is not None:
         changed["last_hash"] = last[workflow_id]
-    # A run whose first event is here is new: inserting it takes two thirds of the time.
+    # A run whose first event is here is new: an insert takes two thirds of the time of an upsert.
     new = {event.run_id for event in commit.events if event.seq == 1 and not again}
     alone = {event.run_id for event in commit.events} - {run.id for run in commit.runs} - {""}
     gone = [record("task", each) for each in commit.deleted_tasks]
@@ -85,13 +87,13 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
 
 
 def chained(commit: Commit) -> set[str]:
-    """The runs, and the workflow, whose newest hash a commit needs: those that go on, or whose row is written."""
+    """Return the runs and the workflow whose newest hash a commit needs: those that it extends or writes."""
     going_on = {event.run_id or event.workflow_id for event in commit.events if event.seq != 1}
     return (going_on | {run.id for run in commit.runs}) - {event.run_id for event in commit.events if event.seq == 1}
 
 
 def insert_all(table: Table[Any], values: Sequence[Model]) -> list[Statement]:
-    """Write new rows in one statement; a key that exists is refused."""
+    """Insert rows in one statement; an existing key is refused."""
     return _insert(table, [table.encode(value) for value in values])
 
 
@@ -100,11 +102,11 @@ def _insert(table: Table[Any], rows: list[dict[str, Any]]) -> list[Statement]:
 
 
 def _newest(table: Table[Any], values: Iterable[Model]) -> list[dict[str, Any]]:
-    """Of a row that a commit has several times, the last state."""
+    """Return the last state of each row that a commit contains several times."""
     return list({str(row["id"]): row for row in map(table.encode, values)}.values())
 
 
 def _upsert(rows: list[dict[str, Any]]) -> list[Statement]:
-    """Write rows of any tables in one statement: each further one would cost more than a row."""
+    """Write rows of any tables in one statement: each further statement costs more than a row."""
     changes = tuple(change for row in rows for change in documents(row["id"].table_name, (row,)))
     return [Statement(_UPSERT, {"rows": rows}, changes)] if rows else []

@@ -1,4 +1,7 @@
-"""How the journal's events are stored. A module of its own: who lists workflows or agents need not load what an event can be."""
+"""How the journal's events are stored.
+
+A separate module, so that listing workflows or agents does not load the event types.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,11 @@ from atelier_desk.storage.rows import Table, has_hash, plain_time, record, to_js
 
 
 class _EventTable(Table[RunEvent]):
-    """Events keep their body as JSON text, beside its type.
+    """Events, with their body as JSON text beside the type.
 
-    Their hash is given when they are committed (``chain``), and only then is the body compressed: ``prev_hash`` is that of the event
-    before, and ``wrote`` names the rows that the commit wrote with it. A row alone tells whether it is as it was written, and two
-    whether nothing is missing between them.
+    Hash and compression are applied at commit time (``chain``): ``prev_hash`` is the hash of the previous event,
+    ``wrote`` names the rows written in the same commit. A single row shows whether it is unchanged, two show whether
+    one between them is missing.
     """
 
     def is_whole(self, row: Mapping[str, Any]) -> bool:
@@ -38,7 +41,7 @@ class _EventTable(Table[RunEvent]):
         }
 
     def open(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Unpack the bodies of rows in place, once for all that looks at them; what cannot be unpacked stays, and is not whole."""
+        """Unpack the bodies of rows in place, once for all users; unreadable ones stay packed and fail the check."""
         for row in rows:
             with contextlib.suppress(ValueError):
                 row["body"] = unpack(row["body"])
@@ -49,10 +52,10 @@ class _EventTable(Table[RunEvent]):
         return self.decode_whole(row)
 
     def decode_whole(self, row: Any) -> RunEvent:
-        """The event of a row that was found to be whole just now, as a ``Chain`` does."""
+        """Return the event of a row that was just verified, as by a ``Chain``."""
         try:
             body = json.loads(unpack(row["body"]))
-        except ValueError:  # of a row without a hash
+        except ValueError:  # for a row without a hash
             raise damaged_row(self.name, row) from None
         run = row.get("run")
         return RunEvent(

@@ -1,10 +1,10 @@
-"""The single writer: transactions wait in a queue, and those that wait together share one commit.
+"""The single writer: queued transactions are grouped into one commit.
 
-A commit costs one disk sync however much it holds, so under load the cost a transaction falls with the number that wait. Each
-transaction stays atomic: when a group fails, its members are tried one by one, and only those that fail by themselves are refused.
+A commit costs one disk sync regardless of its size, so under load the cost per transaction falls. Each transaction
+stays atomic: if a group fails, its members are tried one by one, and only those that fail alone are refused.
 
-When the engine fails while it writes a commit, the commit may be on the disk or not. Then the database is opened again and the number of
-its newest commit says which; until it could be, nothing is written, because later commits would come after a torn one.
+If the engine fails during a commit, the commit may or may not be on disk. The database is then reopened, and the number
+of its newest commit decides. Until that succeeds nothing is written, because later commits would follow a torn one.
 """
 
 from __future__ import annotations
@@ -25,17 +25,22 @@ from atelier_desk.storage.search.changes import Change
 
 _log = logging.getLogger(__name__)
 GROUP_MAX = 64
-"""Most transactions of one commit."""
+"""Maximum transactions per commit."""
 LOG_MAX_BYTES = 8 * 1024 * 1024
-"""Size of the write-ahead log from which it is moved into the tables of a small database, which takes about half a second. The engine does
-that by itself only from 256 MB or more (it goes by the machine's memory, and its options do not reach the embedded engine), and the next
-start after a kill reads the log again, at some 20 MB a second."""
+"""Size in bytes at which the write-ahead log of a small database is moved into the tables, which takes about 0.5 s.
+
+The engine would do that only at 256 MB or more (depending on the machine's memory; its options do not reach the
+embedded engine), and the next start after a kill reads the log at about 20 MB/s.
+"""
 LOG_PART = 16
 LOG_CAP_BYTES = 16 * 1024 * 1024
-"""Of a large database the log may be a ``LOG_PART``-th, and never more than that. At every twelfth move the engine merges what the twelve
-brought, and everybody waits: 3.5 s were measured for 183 MB of it, 36 s for 560 MB. Fewer, larger moves write less and stall longer."""
+"""Upper limit in bytes of the log of a large database, which may otherwise have a ``LOG_PART``-th of its size.
+
+At every twelfth move the engine merges the last twelve, and everything waits: measured 3.5 s for 183 MB, 36 s for 560
+MB. Fewer, larger moves write less but stall longer.
+"""
 QUIET_PART = 0.75
-"""From this part of its limit the log is moved when no run works, so that nobody waits for it."""
+"""From this fraction of its limit, the log is moved while no run works, so that nobody waits."""
 AT_WORK = "SELECT VALUE id FROM run WHERE status = 'processing' LIMIT 1"
 RETRIES = 8
 RETRY_FIRST_S = 0.005
@@ -48,7 +53,7 @@ class Statement(NamedTuple):
     """One SurrealQL statement and its parameters; values never go into the text.
 
     Attributes:
-        changes: what it changes for the full-text index.
+        changes: its changes for the full-text index.
     """
 
     sql: str
@@ -57,22 +62,22 @@ class Statement(NamedTuple):
 
 
 OnCommit = Callable[[Sequence[Change] | None], None]
-"""Called after a commit with what it changed for the full-text index; None when it is not known whether a commit is kept."""
+"""Called after a commit with its full-text changes; None if it is unknown whether it was kept."""
 
 
 class CommitCounter(Protocol):
-    """Numbers the commits in the database and, after each, in a file beside it: see ``atelier_desk.storage.writing.commit_log``."""
+    """Numbers commits in the database and afterwards in a file: see ``atelier_desk.storage.writing.commit_log``."""
 
     def statement(self) -> Statement:
-        """Goes into the transaction that makes the next commit."""
+        """Statement to add to the transaction of the next commit."""
         ...
 
     def committed(self) -> None:
-        """The commit with the next number is durable."""
+        """Record that the commit with the next number is durable."""
         ...
 
     async def settle(self, engine: Engine) -> bool:
-        """Whether the commit with the next number is in the database after all; counts it then."""
+        """Whether the pending commit is in the database after all; counts it if so."""
         ...
 
 
@@ -82,7 +87,7 @@ class _Job(NamedTuple):
 
 
 def rename(statement: Statement, prefix: str) -> Statement:
-    """The statement with its parameters renamed, so that several can share one request."""
+    """Return the statement with renamed parameters, so that several can share one request."""
     params = statement.params
 
     def replace(match: re.Match[str]) -> str:
@@ -92,10 +97,10 @@ def rename(statement: Statement, prefix: str) -> Statement:
 
 
 class Writer:
-    """Takes transactions one after the other, from any number of tasks.
+    """Runs transactions one after the other, from any number of tasks.
 
     Args:
-        counter: numbers the commits, None to leave them uncounted.
+        counter: numbers the commits; None leaves them unnumbered.
     """
 
     def __init__(self, engine: Engine, clock: Clock, *, counter: CommitCounter | None = None) -> None:
@@ -114,14 +119,14 @@ class Writer:
         self._task = asyncio.get_running_loop().create_task(self._work(), name="storage-writer")
 
     async def transact(self, statements: Sequence[Statement]) -> list[Any] | None:
-        """Run the statements as one transaction and return their results after the commit; None when it is kept and the engine failed
-        before it gave them.
+        """Run the statements as one transaction and return their results after the commit.
 
-        Cancelling the wait takes the transaction back only when it has not begun.
+        Returns None if it was kept but the engine failed before returning results. Cancelling the wait withdraws the
+        transaction only if it has not begun.
 
         Raises:
-            StorageError, NotFoundError: the transaction failed; nothing of it is kept, except where the error says that this is not known:
-                then the next transaction finds out before it begins.
+            StorageError, NotFoundError: nothing was kept, unless the error says that this is unknown; then the next
+                transaction finds out before it begins.
         """
         if self._closing:
             raise StorageError(errors.CLOSED, code="query")
@@ -137,17 +142,17 @@ class Writer:
         return await job.done
 
     async def drain(self) -> None:
-        """Wait until everything that was queued is committed or refused."""
+        """Wait until everything queued is committed or refused."""
         await self._idle.wait()
 
     @contextlib.asynccontextmanager
     async def quiet(self) -> AsyncIterator[None]:
-        """Hold every commit back while the block runs; what was committed before is complete."""
+        """Hold back commits while the block runs; everything committed before is complete."""
         async with self._turn:
             yield
 
     async def close(self) -> None:
-        """Finish the queue, take no more."""
+        """Finish the queue and accept no more."""
         self._closing = True
         self._wake.set()
         await self._task
@@ -167,11 +172,11 @@ class Writer:
             await self._wake.wait()
 
     async def _commit(self, jobs: list[_Job]) -> None:
-        """One commit for all; one by one when that fails."""
+        """Commit all jobs together; one by one if that fails."""
         results: Sequence[list[Any] | None]
         try:
             results = await self._attempt(jobs)
-        except Exception as error:  # whatever it is belongs to who asked; the writer goes on
+        except Exception as error:  # pass any error to the caller; the writer continues
             if len(jobs) == 1 or errors.is_of_the_engine(error):
                 for job in jobs:
                     _fail(job, error)
@@ -185,7 +190,7 @@ class Writer:
                 job.done.set_result(values)
 
     async def _attempt(self, jobs: list[_Job]) -> Sequence[list[Any] | None]:
-        """Run a group as one transaction, again and again while the engine says that it can be retried."""
+        """Run a group as one transaction; retry while the engine says that it may succeed."""
         if self._unsettled:
             await self._settle()
         delay = RETRY_FIRST_S
@@ -207,11 +212,11 @@ class Writer:
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def _settle(self, failure: str = "") -> bool:
-        """Open the database again and see whether the commit that failed with ``failure`` is in it.
+        """Reopen the database and check whether the commit that failed with ``failure`` is in it.
 
         Raises:
-            StorageError: it could not be opened, or acknowledged commits are gone; for the commit that failed just now it says that its
-                outcome is not known.
+            StorageError: it could not be opened, or acknowledged commits are lost; for the failed commit it says that
+                its outcome is unknown.
         """
         assert self._counter is not None
         self._unsettled = True
@@ -232,7 +237,7 @@ class Writer:
     async def _keep_log_short(self) -> None:
         size = self._engine.log_bytes()
         if size < self._log_at_failure:
-            self._log_at_failure = 0  # it was opened again for another reason
+            self._log_at_failure = 0  # it was reopened for another reason
         grown = size - self._log_at_failure
         if grown < LOG_MAX_BYTES * QUIET_PART:
             return
@@ -247,13 +252,14 @@ class Writer:
             self._log_at_failure = 0
             _log.info("the log is moved, after %.1f s", self._clock.monotonic() - began)
         except Exception:
-            # What was committed is in the log; the next request opens the database again or says why it cannot. The writer goes on, and
-            # does not try (and tell) it at every commit: what failed, a disk that is nearly full, seldom passes soon.
+            # Committed data is in the log; the next request reopens the database or reports why it cannot. The writer
+            # continues without retrying (and reporting) at every commit: causes such as a nearly full disk seldom pass
+            # soon.
             self._log_at_failure = size
             _log.exception("the log could not be moved into the tables")
 
     async def _at_work(self) -> bool:
-        """Whether a run works; also when that cannot be found out, because its next request then says why."""
+        """Whether a run works; True if unknown, because its next request then reports why."""
         try:
             outcomes = await self._engine.run(AT_WORK, {})
         except StorageError:
@@ -284,7 +290,7 @@ def _fail(job: _Job, error: BaseException) -> None:
 
 
 def _cause(outcomes: Sequence[Outcome]) -> str | None:
-    """The text of the statement that failed by itself, not of those that failed with it; None when all went well."""
+    """Return the error of the statement that failed by itself, not of those that failed because of it."""
     failed = [str(outcome.value) for outcome in outcomes if not outcome.ok]
     if not failed:
         return None

@@ -1,7 +1,7 @@
-"""Control tools: what a model says to the loop itself. The loop stops at such a call and goes on when its result is there.
+"""Control tools: messages of a model to the loop itself. The loop stops at such a call and continues with its result.
 
-Every agent has them, in every tool mode, without listing them; only a guided model, which calls no tools by itself, is not shown them.
-Six any run may have, and the answer to a sub-agent, offered while one waits for it.
+Every agent has them, in every tool mode, without listing them; only a guided model, which calls no tools itself, is not
+offered them. Six are available to any run; ``answer_child`` is offered while a sub-agent waits for an answer.
 """
 
 CONTROL_TOOLS = (

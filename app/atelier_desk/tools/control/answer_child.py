@@ -1,4 +1,4 @@
-"""answer_child: the parent's answer to a sub-agent that waits for it."""
+"""answer_child: the parent's answer to a waiting sub-agent."""
 
 from __future__ import annotations
 

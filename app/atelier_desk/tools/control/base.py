@@ -1,4 +1,4 @@
-"""What the control tools share."""
+"""Base of the control tools."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import parameters_of, variants_of
 
 _SENT = ("type", "enum", "items", "properties", "required")
-"""What a definition says of each parameter; limits and defaults are held by validation, whose errors name them."""
+"""Schema keys sent for each parameter; limits and defaults are enforced by validation, whose errors name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedTool:
-    """When definitions are sent: ``has_parent`` in a sub-agent's run, ``child_asks`` while a sub-agent of the run waits for an answer,
-    ``attached`` when a message has an excerpt of something attached, ``searching`` when there are too many tools to list."""
+    """When definitions are sent.
+
+    ``has_parent``: in a sub-agent's run; ``child_asks``: while a sub-agent waits for an answer; ``attached``: when a
+    message contains an excerpt of an attachment; ``searching``: when there are too many tools to list.
+    """
 
     mode: ToolMode
     has_parent: bool
@@ -28,10 +31,10 @@ class OfferedTool:
 
 
 class ControlTool(BuiltinTool):
-    """Called by the model directly, in no section; running one again changes nothing more.
+    """Base of the control tools: called directly by the model, in no section, idempotent.
 
-    Their definitions go along with every request of every agent, so they are short where other tools follow the description template:
-    one or two sentences, and parameters by name and type alone.
+    Their definitions accompany every request of every agent, so they are short instead of following the description
+    template: one or two sentences, and parameters by name and type only.
 
     Attributes:
         what: the sentences.
@@ -49,7 +52,7 @@ class ControlTool(BuiltinTool):
         return self.what
 
     def offered(self, offer: OfferedTool) -> bool:
-        """Whether the model is told of it now; it can be called all the same."""
+        """Whether the model is offered it now; it can be called regardless."""
         return True
 
     def definition(self) -> ToolSpec:
@@ -64,7 +67,7 @@ class ControlTool(BuiltinTool):
 
 
 def _brief(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with nothing but names, types and choices."""
+    """Return the schema reduced to names, types and choices."""
     brief = {key: schema[key] for key in _SENT if key in schema}
     if "items" in brief:
         brief["items"] = _brief(brief["items"])

@@ -1,4 +1,4 @@
-"""task_complete and task_abandon: the model says that the run is over."""
+"""task_complete and task_abandon: the model ends the run."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from atelier_desk.tools.control.base import ControlTool, OfferedTool
 
 
 def _parsed(value: Any) -> Any:
-    """Models often write the inner arguments as a JSON text."""
+    """Parse nested arguments, which models often write as JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -32,7 +32,7 @@ class InvokeToolInput(Input):
 
 @builtin(order=6)
 class InvokeTool(ControlTool):
-    """Run another tool. The engine looks through the call before it runs, so that the journal names the tool that really runs."""
+    """Run another tool. The engine resolves the call first, so that the journal names the tool that really runs."""
 
     name: ClassVar[str] = "invoke_tool"
     title: ClassVar[str] = N_("Call a tool")

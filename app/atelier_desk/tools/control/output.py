@@ -1,4 +1,4 @@
-"""output: show something to the user, or hand it to the parent, while the work goes on."""
+"""output: show something to the user, or pass it to the parent, without ending the run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
 
 HANDED_WHOLE = 8_000
-"""Characters up to which a sub-agent's result is handed over without being stored as a report as well."""
+"""Maximum characters of a sub-agent's result that is passed without also being stored as a report."""
 
 
 class OutputInput(Input):
@@ -50,7 +50,7 @@ class OutputTool(ControlTool):
         shown = (input.content, input.type)
         handed = context.depth > 0 and input.type in ("report", "result")
         done = "Handed over: your parent reads it with your report" if handed else "Shown"
-        # A long result is stored too: many sub-agents' reports share what their parent can read at once.
+        # Long results are stored too: the reports of many sub-agents share what their parent can read at once.
         stored = input.type == "report" or (handed and len(input.content) > HANDED_WHOLE)
         if not stored or self.services.reports is None:
             return ToolResult({"success": True, "message": done}, output=shown)

@@ -1,4 +1,4 @@
-"""read_attachment: reads on in what a message has an excerpt of."""
+"""read_attachment: read further in an attachment that a message contains an excerpt of."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool, OfferedTool
 
 PAGE = 20_000
-"""Characters of one answer, so that a page with its JSON stays within what a model is sent."""
+"""Characters per answer, so that a page with its JSON stays below the limit of results."""
 
 
 class ReadAttachmentInput(Input):
@@ -26,7 +26,7 @@ class ReadAttachmentInput(Input):
 
 @builtin(order=8)
 class ReadAttachmentTool(ControlTool):
-    """Read on in a text that a person attached. They chose to show it: reading it taints nothing."""
+    """Read further in an attached text. The person chose to show it, so reading it taints nothing."""
 
     name: ClassVar[str] = "read_attachment"
     title: ClassVar[str] = N_("Read an attachment")
@@ -50,7 +50,7 @@ class ReadAttachmentTool(ControlTool):
         if not named:
             names = ", ".join(repr(each.name) for each in context.attachments.values()) or "none"
             raise ToolError("No text of the name {name} is attached. Attached texts: {names}.", name=input.name, names=names)
-        found = named[-1]  # of several of one name the newest
+        found = named[-1]  # the newest of several with the same name
         if self.services.artefacts is None:
             raise ToolError("Attachments belong to a workflow, and this call runs in none.", code="no_workflow")
         text = (await self.services.artefacts.read(context.workflow_id, found.kept[-1])).decode("utf-8", "replace")

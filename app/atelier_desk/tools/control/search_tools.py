@@ -1,4 +1,4 @@
-"""search_tools: finds tools where they are too many for all their definitions to be sent."""
+"""search_tools: find tools when there are too many to send all definitions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from atelier_desk.tools.sections import SERVERS
 
 NAME = "search_tools"
 MOST_FOUND = 8
-"""Tools that one search gives."""
+"""Maximum results of a search."""
 MOST_NAMED = 100
-"""Names that are told when nothing fits."""
+"""Maximum names listed when nothing matches."""
 _NAME_WEIGHT = 3
-"""How much more a word of a tool's name counts than one of its description."""
+"""Weight of words in a tool's name relative to its description."""
 _K1, _B = 1.2, 0.5
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
 _WEAK = 0.3
-"""Of the best score; what fits less shares but a common word with the query."""
+"""Fraction of the best score below which results are dropped: they share only a common word with the query."""
 _TOLD = 300
 _PARAMETERS = 20
-"""Characters of a description, and names of parameters, that are told of each."""
+"""Characters of the description and number of parameter names shown for each result."""
 
 
 class SearchToolsInput(Input):
@@ -41,8 +41,11 @@ class SearchToolsInput(Input):
 
 @builtin(order=9)
 class SearchTools(ControlTool):
-    """The tools that fit a query best, by the words of their names, descriptions and parameters. Looks at nothing but the registry, so the
-    same call gives the same again; what was found is kept in the run, and the definitions go along with the next request."""
+    """Return the tools that match a query best, by words of names, descriptions and parameters.
+
+    Depends only on the registry, so equal calls give equal results; the results are stored in the run, and their
+    definitions accompany the next request.
+    """
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = N_("Search tools")
@@ -74,15 +77,17 @@ class SearchTools(ControlTool):
             )
         told = [_told(tool) for tool in found[:MOST_FOUND]]
         more = {"more": len(found) - MOST_FOUND} if len(found) > MOST_FOUND else {}
-        # The best is the newest: where there is no room for all, it stays.
+        # The best one counts as the newest: if there is no room for all, it stays.
         newest = max(context.state.values(), default=0)
         state = {tool.name: newest + number for number, tool in enumerate(reversed(found[:MOST_FOUND]), 1)}
         return ToolResult({"success": True, "found": told, **more}, state=state)
 
 
 def best(tools: Sequence[Tool], query: str) -> list[Tool]:
-    """Those that share words with the query, the best first; equals in their own order. The very name of a tool, or of a
-    section, gives that alone; what shares little with the query is left out."""
+    """Return tools that share words with the query, best first; ties in their own order.
+
+    The exact name of a tool or section gives only that; weak matches are dropped.
+    """
     wanted = query.strip()
     named = [tool for tool in tools if wanted in (tool.name, getattr(tool, "own_name", ""))] or [
         tool for tool in tools if wanted in (tool.section, tool.section.removeprefix(SERVERS))
@@ -108,7 +113,7 @@ def best(tools: Sequence[Tool], query: str) -> list[Tool]:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, also those joined as ``getPage`` and ``get_page``, without the endings that only say how many."""
+    """Return the words of a text, splitting ``getPage`` and ``get_page``, without plural endings."""
     found = (each.casefold() for each in _WORD.findall(text))
     return [each[:-1] if len(each) > 3 and each.endswith("s") else each for each in found]
 
@@ -116,7 +121,7 @@ def words(text: str) -> list[str]:
 def _counts(tool: Tool) -> Counter[str]:
     definition = tool.definition()
     properties = definition.parameters.get("properties")
-    # When not to use a tool is said with words of what others do.
+    # "Do not use it when" lines describe what other tools do.
     told = [line for line in definition.description.splitlines() if not line.startswith(NOT_WHEN)]
     names = properties if isinstance(properties, dict) else ()
     counted = Counter(words(" ".join((in_every_language(tool.title), in_every_language(tool.purpose), *told, *names))))
@@ -126,7 +131,7 @@ def _counts(tool: Tool) -> Counter[str]:
 
 
 def _times(counted: Counter[str], word: str) -> float:
-    """How often a word stands there; one that only begins alike ("create", "created") counts half."""
+    """Count a word; words with only a common beginning ("create", "created") count half."""
     if word in counted:
         return float(counted[word])
     if len(word) < 4:
@@ -139,7 +144,7 @@ def _told(tool: Tool) -> dict[str, Any]:
     required = parameters.get("required") or ()
     names = [name if name in required else f"{name}?" for name in parameters.get("properties") or {}]
     where = ("server", tool.section.removeprefix(SERVERS)) if tool.section.startswith(SERVERS) else ("section", tool.section)
-    # Of Atelier's own the first line says what they do; when to use them stands in the definition.
+    # The first line of our own descriptions says what they do; the definition also says when to use them.
     text = tool.description if where[0] == "server" else tool.description.partition("\n")[0]
     return {
         "name": tool.name,

@@ -1,4 +1,4 @@
-"""wait_parent: a sub-agent's question to the agent that gave it its job."""
+"""wait_parent: a sub-agent's question to its parent."""
 
 from __future__ import annotations
 

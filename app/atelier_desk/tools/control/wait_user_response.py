@@ -53,7 +53,10 @@ class WaitUserResponse(ControlTool):
 
 
 def _options(labels: list[str]) -> tuple[QuestionOption, ...]:
-    """Options whose ids are their labels, so that the model recognises the answer; a repeated or overlong one gets a number."""
+    """Return options whose ids are their labels, so that the model recognises the answer.
+
+    Duplicates and long ones get a number.
+    """
     options: dict[str, QuestionOption] = {}
     for number, label in enumerate(labels, 1):
         name = label[: limits.QUESTION_OPTION_ID]

@@ -1,4 +1,4 @@
-"""CalculatorTool: exact where it can be, never a hang."""
+"""CalculatorTool: exact where possible, bounded in time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from atelier_desk.tools.sections import CORE
 
 
 def _number(value: Any) -> int | float:
-    """Whole numbers stay integers, so that they are calculated exactly; a number written as text counts."""
+    """Accept numbers and numeric text; whole numbers stay integers for exact calculation."""
     if isinstance(value, str):
         text = value.strip()
         try:
@@ -40,7 +40,7 @@ _SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "pow"
 
 
 def _written(input: Any) -> str:
-    """A calculation the way people write one: ``12 × 7``."""
+    """Format a calculation as people write it: ``12 × 7``."""
     match input:
         case Evaluate(expression=text):
             return re.sub(r"(?<!\*)\s*\*\s*(?!\*)", " × ", text)

@@ -1,8 +1,9 @@
-"""Safe arithmetic: simpleeval walks the expression, this module bounds what it may reach and how large anything may grow.
+"""Safe arithmetic: simpleeval evaluates the expression; this module limits names and sizes.
 
-Nothing but numbers exists in an expression: no strings, attributes, subscripts, comprehensions, comparisons or keyword arguments. Every
-intermediate integer has at most 4 096 bits and every float is finite, so that no expression of 1 000 characters takes more than a few
-milliseconds. simpleeval's own limits stay under these (its power limit alone would let ``9**9**7`` take minutes).
+Expressions contain only numbers: no strings, attributes, subscripts, comprehensions, comparisons or keyword arguments.
+Every intermediate integer has at most 4 096 bits and every float is finite, so that no expression of 1 000 characters
+takes more than a few milliseconds. simpleeval's own limits are kept below these (its power limit alone would let
+``9**9**7`` take minutes).
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from atelier_desk.domain.errors import ToolError
 Number = int | float
 
 MAX_BITS = 4_096
-"""Most bits of an integer, about 1 233 decimal digits."""
+"""Maximum bits of an integer, about 1 233 decimal digits."""
 MAX_PLACES = 300
-"""Largest number of places for ``round``; beyond it a float has no digits and an integer would need a huge power of ten."""
+"""Maximum decimal places for ``round``.
+
+Beyond it a float has no digits, and an integer would need a huge power of ten.
+"""
 
 CONSTANTS: dict[str, float] = {
     "pi": math.pi,
@@ -35,13 +39,13 @@ CONSTANTS: dict[str, float] = {
 
 
 class CalculationError(ToolError):
-    """The expression has no value, or none that may be computed."""
+    """The expression has no value, or exceeds a limit."""
 
     code = "calculation"
 
 
 def bounded(value: Any) -> Number:
-    """The value itself when it is a number within bounds.
+    """Return the value if it is a number within the limits.
 
     Raises:
         CalculationError: not a real number, not finite, or too large.
@@ -59,7 +63,7 @@ def bounded(value: Any) -> Number:
 
 
 def tidy(value: Number) -> Number:
-    """Whole results as integers where that is exact (up to 2^53), so that 6/3 is 2 and not 2.0."""
+    """Convert whole results to integers where that is exact (up to 2^53): 6/3 is 2, not 2.0."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
         return int(value)
     return value
@@ -102,7 +106,7 @@ def power(a: Number, b: Number) -> Number:
 
 
 def root(a: Number, b: Number) -> Number:
-    """The b-th root of a; an odd root of a negative number is negative."""
+    """Return the b-th root of a; an odd root of a negative number is negative."""
     if b == 0:
         raise CalculationError("The zeroth root does not exist.", code="domain")
     if a < 0 and float(b).is_integer() and int(b) % 2:
@@ -113,7 +117,7 @@ def root(a: Number, b: Number) -> Number:
 
 
 def _snapped(a: Number, b: Number) -> Number:
-    """The root, whole where the whole number is exact: 27 ** (1/3) is 3.0000000000000004 in floating point."""
+    """Round a root to the whole number if that is exact: 27 ** (1/3) is 3.0000000000000004 in floating point."""
     value: float = float(a) ** (1.0 / b)
     near = round(value) if math.isfinite(value) and abs(value) < 2**53 else None
     if near is not None and isinstance(b, int) and 0 < b <= MAX_BITS and near**b == a:
@@ -122,7 +126,7 @@ def _snapped(a: Number, b: Number) -> Number:
 
 
 def logarithm(a: Number, b: Number | None = None) -> Number:
-    """The logarithm of a to base b; natural without a base. 10 and 2 use their own, exacter functions."""
+    """Return the logarithm of a to base b; natural without a base. 10 and 2 use their own, more exact functions."""
     if b is None:
         return math.log(a)
     if b == 10:
@@ -205,11 +209,11 @@ _SPELLINGS = str.maketrans(
 
 
 _PERCENT = re.compile(r"(\d(?:\.\d+)?|\))\s*%\s*(?:(of|de)\b\s*|(?=[*/)]|$))")
-"""A percentage, where the sign cannot be the operator of a remainder: before "of", another operator or the end."""
+"""A percentage where ``%`` cannot mean remainder: before "of", another operator or the end."""
 
 
 def evaluate(expression: str) -> Number:
-    """The value of an arithmetic expression, an integer where it is exact. ``12% of 840`` is 12/100*840.
+    """Evaluate an arithmetic expression; the result is an integer where exact. ``12% of 840`` is 12/100*840.
 
     Raises:
         CalculationError: codes ``syntax``, ``unknown_name``, ``division_by_zero``, ``domain``, ``overflow``.
@@ -226,7 +230,7 @@ def evaluate(expression: str) -> Number:
 
 
 def guarded(compute: Callable[[], Any]) -> Number:
-    """The tidy, bounded value of ``compute()``, with everything arithmetic can raise as a ``CalculationError``."""
+    """Return the bounded, tidied result of ``compute()``; arithmetic errors become ``CalculationError``."""
     import simpleeval
 
     try:
@@ -302,7 +306,10 @@ def _bounded_function(function: Callable[..., Any]) -> Callable[..., Number]:
 
 
 def _evaluator() -> Any:
-    """simpleeval with numbers alone. Chains such as 1+1+1+… are walked in a loop: 500 terms must not be 500 levels deep."""
+    """Return simpleeval restricted to numbers.
+
+    Chains such as 1+1+1+… are evaluated in a loop: 500 terms must not nest 500 levels.
+    """
     import simpleeval
 
     class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]

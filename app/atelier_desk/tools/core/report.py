@@ -1,4 +1,4 @@
-"""ReportTool: Markdown reports of a workflow, which agents hand on and people read."""
+"""ReportTool: Markdown reports of a workflow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import ReportRepository
 
 READ_DEFAULT = 20_000
-"""Characters ``read`` gives at once, so that a page with its JSON stays within what a model is sent."""
+"""Characters per ``read``, so that a page with its JSON stays below the limit of results."""
 
 Name = Annotated[
     str, Field(min_length=1, max_length=limits.REPORT_NAME + 3, description="Plain file name, no folders; .md may be left out.")
@@ -187,7 +187,7 @@ class ReportTool(DescribedTool):
 
 
 async def find_report(reports: ReportRepository, context: ToolContext, name: str) -> Report | None:
-    """The workflow's report of this name, None when there is none."""
+    """Return the workflow's report with this name, or None."""
     try:
         return await reports.get(context.workflow_id, name)
     except NotFoundError:
@@ -195,7 +195,7 @@ async def find_report(reports: ReportRepository, context: ToolContext, name: str
 
 
 async def store_report(reports: ReportRepository, context: ToolContext, name: str, text: str, existing: Report | None) -> Report:
-    """Save a report; one that exists keeps its identity and creation time. Its author is the agent that wrote it last."""
+    """Save a report; an existing one keeps its id and creation time. Its author is the last agent that wrote it."""
     now = context.now()
     report = Report(
         id=existing.id if existing is not None else stable_id(context.idempotency_key, "report"),
@@ -212,7 +212,7 @@ async def store_report(reports: ReportRepository, context: ToolContext, name: st
 
 
 async def store_output(reports: ReportRepository, context: ToolContext, text: str) -> Report:
-    """Save a text under a free name made from its heading; the same call run again finds its own report."""
+    """Save a text under a free name made from its heading; repeating the same call finds its own report."""
     mine = stable_id(context.idempotency_key, "report")
     base = name_from_text(text, f"report-{mine[:8]}")
     name, number = base, 1

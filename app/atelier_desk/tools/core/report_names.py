@@ -1,4 +1,4 @@
-"""Names of reports: plain file names that every file system takes, and nothing that could be a path."""
+"""Names of reports: plain file names valid on every file system, never paths."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SUFFIX = ".md"
 
 
 def report_name(name: str) -> str:
-    """The report's name without ``.md``, which the file gets.
+    """Return the report's name without ``.md``, which the file gets.
 
     Raises:
         UsageError: a path, a hidden or reserved name, a character some file system refuses, or too long.
@@ -43,7 +43,7 @@ def report_name(name: str) -> str:
 
 
 def name_from_text(text: str, fallback: str) -> str:
-    """A report name made from the first Markdown heading, or the first words, of a text."""
+    """Make a report name from the first Markdown heading, or the first words, of a text."""
     for line in text.splitlines():
         words = _FORBIDDEN.sub(" ", line.strip().lstrip("#").strip().strip("*_` "))
         words = " ".join(words.split()).strip(". ")[:60].rstrip(". ")

@@ -1,4 +1,4 @@
-"""TodoTool: the tasks of a workflow, with dependencies that hold."""
+"""TodoTool: the tasks of a workflow, with enforced dependencies."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def _find(tasks: Tasks, task_id: str) -> Task:
 
 
 def _shown(task: Task, tasks: Tasks) -> dict[str, Any]:
-    """The task as the model reads it; ``blocked_by`` names what a blocked task waits for."""
+    """Return the task for the model; ``blocked_by`` lists what a blocked task waits for."""
     data = task.model_dump(mode="json", exclude={"run_id", "position", "started_at"})
     data["status"] = todo_rules.displayed_status(task, tasks).value
     waiting = todo_rules.open_dependencies(task, tasks)

@@ -1,6 +1,6 @@
-"""The rules of tasks, the same for agents and for people: dependencies exist, make no cycle, and are completed first.
+"""Rules of tasks, for agents and people alike: dependencies exist, are acyclic, and are completed first.
 
-Pure functions over the tasks of one workflow; who calls them loads and saves.
+Pure functions over the tasks of one workflow; callers load and save.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Tasks = Mapping[str, Task]
 
 
 class TaskRuleError(ConflictError):
-    """A change that the rules of tasks forbid."""
+    """A change that violates the rules of tasks."""
 
     code = "task_rule"
 
 
 def check_dependencies(task_id: str, dependencies: Sequence[str], tasks: Tasks) -> tuple[str, ...]:
-    """The dependencies without repetitions, in their order.
+    """Return the distinct dependencies, in order.
 
     Raises:
         TaskRuleError: one does not exist in the workflow, is the task itself, or leads back to it.
@@ -46,23 +46,25 @@ def check_dependencies(task_id: str, dependencies: Sequence[str], tasks: Tasks) 
 
 
 def open_dependencies(task: Task, tasks: Tasks) -> list[Task]:
-    """The tasks it waits for, in the order of its dependencies. A dependency that was deleted no longer holds it up."""
+    """Return the unfinished dependencies, in order. Deleted ones are ignored."""
     found = (tasks.get(name) for name in task.dependencies)
     return [other for other in found if other is not None and other.status is not TaskStatus.COMPLETED]
 
 
 def displayed_status(task: Task, tasks: Tasks) -> TaskStatus:
-    """The status to show: a task that is not completed and waits for another one shows as blocked."""
+    """Return the status for display: an unfinished task with open dependencies is blocked."""
     if task.status is not TaskStatus.COMPLETED and open_dependencies(task, tasks):
         return TaskStatus.BLOCKED
     return task.status
 
 
 def change_status(task: Task, status: TaskStatus, tasks: Tasks, now: datetime) -> Task:
-    """The task with a new status; starting sets the start time, completing the end and the duration, reopening clears the end.
+    """Return the task with a new status.
+
+    Starting sets the start time, completing sets end and duration, reopening clears the end.
 
     Raises:
-        TaskRuleError: it cannot start or complete before the tasks it depends on.
+        TaskRuleError: it cannot start or complete before its dependencies.
     """
     if status is TaskStatus.COMPLETED:
         return complete(task, tasks, now)
@@ -77,12 +79,12 @@ def change_status(task: Task, status: TaskStatus, tasks: Tasks, now: datetime) -
 
 
 def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = None) -> Task:
-    """The completed task. Without ``duration_ms`` the time since its start counts; one that never started has none.
+    """Return the completed task. Without ``duration_ms``, the time since its start is used, if it was started.
 
-    A task that is completed already stays as it is, unless a duration is given.
+    A completed task stays unchanged unless a duration is given.
 
     Raises:
-        TaskRuleError: it cannot complete before the tasks it depends on.
+        TaskRuleError: it cannot complete before its dependencies.
     """
     if task.status is TaskStatus.COMPLETED:
         return task if duration_ms is None else task.model_copy(update={"duration_ms": duration_ms})
@@ -94,24 +96,23 @@ def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = 
 
 
 def last_position(tasks: Tasks) -> float:
-    """The place of the last task, 0 when there is none."""
+    """Return the position of the last task, 0 if there is none."""
     return max((task.position for task in tasks.values()), default=0.0)
 
 
 def creation(task: Task) -> TaskChanged:
-    """A new task."""
     return _changed("create", task)
 
 
 def change(before: Task, after: Task) -> TaskChanged:
-    """The change from one state of a task to another."""
+    """Return the event for a change of a task."""
     completed = after.status is TaskStatus.COMPLETED and before.status is not TaskStatus.COMPLETED
     fields = tuple(name for name in Task.model_fields if getattr(before, name) != getattr(after, name))
     return _changed("complete" if completed else "update", after, fields)
 
 
 def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
-    """What deleting a task means: those that depended on it no longer do, for dependencies always exist; then it is gone."""
+    """Return the events of a deletion: dependants lose the dependency, then the task is deleted."""
     released = [
         change(other, other.model_copy(update={"dependencies": tuple(name for name in other.dependencies if name != task.id)}))
         for other in tasks.values()
@@ -121,7 +122,7 @@ def deletion(task: Task, tasks: Tasks) -> tuple[TaskChanged, ...]:
 
 
 def _changed(action: Literal["create", "update", "complete", "delete"], task: Task, fields: tuple[str, ...] | None = None) -> TaskChanged:
-    from atelier_desk.domain.events.run import TaskChanged  # a command that lists tasks changes none
+    from atelier_desk.domain.events.run import TaskChanged  # listing tasks does not need it
 
     return TaskChanged(action=action, task=task, fields=fields)
 
@@ -133,7 +134,7 @@ def _require_no_open(task: Task, tasks: Tasks, template: str) -> None:
 
 
 def _path(start: str, goal: str, tasks: Tasks) -> list[str]:
-    """Ids from ``start`` to ``goal`` along dependencies, empty when there is no way."""
+    """Return ids from ``start`` to ``goal`` along dependencies, empty if there is no path."""
     if start == goal:
         return [goal]
     came_from: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""UserQuestionTool: ask the person and wait, for as long as it takes, without holding anything up."""
+"""UserQuestionTool: ask the person and wait without blocking anything else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _cut_placeholder(text: str) -> str:
 
 
 Placeholder = Annotated[str, AfterValidator(_cut_placeholder)]
-"""A hint is only a hint: one that is too long is cut, and the question is asked."""
+"""Placeholder text; too long ones are cut instead of refused."""
 
 
 class Ask(Input):
@@ -47,7 +47,7 @@ class Ask(Input):
 
 @builtin(order=140)
 class UserQuestionTool(DescribedTool):
-    """Ask the user a question; the run goes on when it is answered or skipped."""
+    """Ask the user a question; the run continues when it is answered or skipped."""
 
     name: ClassVar[str] = "UserQuestionTool"
     title: ClassVar[str] = N_("Question to you")
@@ -96,7 +96,7 @@ class UserQuestionTool(DescribedTool):
 
 
 async def ask(spec: QuestionSpec, gate: QuestionGate | None, context: ToolContext) -> Outcome:
-    """The question to wait for, or the refusal of the workflow's gate (queue full, user unresponsive)."""
+    """Return the question to wait for, or the refusal of the workflow's gate (queue full, user unresponsive)."""
     refusal = await gate.refusal(context.workflow_id) if gate is not None else None
     if refusal is not None:
         return ToolResult.failure(refusal, "question_refused")
@@ -104,7 +104,7 @@ async def ask(spec: QuestionSpec, gate: QuestionGate | None, context: ToolContex
 
 
 def answer_result(question: UserQuestion) -> ToolResult:
-    """What the waiting call gives once the question is answered, skipped or timed out.
+    """Return the result of the waiting call after the question was answered, skipped or timed out.
 
     Raises:
         ValueError: the question is still pending.

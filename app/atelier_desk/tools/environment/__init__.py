@@ -1,1 +1,1 @@
-"""Section ``context_ops``: where an agent works."""
+"""Section ``context_ops``: information about the working environment."""

@@ -1,4 +1,7 @@
-"""``get_working_directory``, ``get_environment_info`` and ``get_project_info``: what an agent asks before it begins."""
+"""``get_working_directory``, ``get_environment_info`` and ``get_project_info``.
+
+What an agent needs before it begins.
+"""
 
 from __future__ import annotations
 

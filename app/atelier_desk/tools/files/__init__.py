@@ -1,1 +1,1 @@
-"""The files of a workflow's workspace: reading, finding, changing. The section is declared in ``sections``."""
+"""Workspace files: read, search, change. The section is declared in ``sections``."""

@@ -1,4 +1,4 @@
-"""What the tools of this section share: where paths lead, what was read in this run, and parts that show changes."""
+"""Base of the file tools: path resolution, files read in this run, and display of changes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from atelier_desk.workspace.structured_files import warning
 from atelier_desk.workspace.text import Text, decode
 
 SEEN = "file_ops.seen"
-"""Under which a run keeps the hashes of the files it read: one state for all tools of the section."""
+"""State key for the hashes of files that a run has read, shared by all tools of the section."""
 
 FilePath = Annotated[PathText, Field(min_length=1, description="Relative to the workspace, or absolute inside it.")]
 
 
 class FileTool(DescribedTool):
-    """A tool that reads or changes files of the workspace."""
+    """A tool that reads or changes workspace files."""
 
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = FILES
@@ -50,15 +50,15 @@ class FileTool(DescribedTool):
         return files
 
     def place(self, text: str, context: ToolContext) -> WorkspacePath:
-        """Where a path leads; relative to the first granted folder. What only reads also reaches the skills that were taken up."""
+        """Resolve a path relative to the first granted folder. Reading tools also reach folders of used skills."""
         roots = context.readable if self.effect is Effect.READ else context.roots
         if not roots:
             raise ToolError(NO_WORKSPACE, code="no_workspace")
         return place(text, roots)
 
     def below(self, pattern: str, where: WorkspacePath, context: ToolContext, *, moves: bool = False) -> tuple[WorkspacePath, str]:
-        """A pattern as it holds below a folder: an absolute one in the workspace is taken as relative. With ``moves`` the folder may be
-        another one, which is given then.
+        """Return a pattern relative to a folder: absolute ones in the workspace are converted. With ``moves`` the folder
+        may change.
 
         Raises:
             ToolError: ``outside``: it leads out of the workspace, or of the folder.
@@ -75,33 +75,36 @@ class FileTool(DescribedTool):
         raise ToolError("The pattern {pattern} lies outside of {path}.", code="outside", pattern=pattern, path=where.shown)
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
-        """The error of the first path that leads nowhere in the workspace by its spelling; links are looked at when the call runs."""
+        """Return the error of the first path outside the workspace by its spelling.
+
+        Links are checked when the call runs.
+        """
         return first_outside(call.subjects.paths, roots)
 
     def root(self, where: WorkspacePath, context: ToolContext) -> ConfinedRoot:
         return self.files(context).root(where.root)
 
     def missing(self, where: WorkspacePath, context: ToolContext) -> ToolError:
-        """The error for a file that is not there: the nearest names."""
+        """Return the error for a missing file, with the nearest names."""
         near = near_names(self.root(where, context), where)
         hint = f" Closest: {', '.join(near)}." if near else " Use list_directory or glob_files to find it."
         return ToolError("{text}", code="not_found", text=f"{where.shown} does not exist.{hint}")
 
 
 class ChangingTool(FileTool):
-    """A tool that changes files: asked about, and undoable."""
+    """A tool that changes files: requires approval, and can be undone."""
 
     effect: ClassVar[Effect] = Effect.WRITE
     changes: ClassVar[Topic | None] = "file"
     risk: ClassVar[Risk] = Risk.MEDIUM
 
     def describe(self, input: Any) -> Call:
-        """As said by the class; more of a risk when a program or an agent would obey what is written."""
+        """Describe the call; the risk is higher if a program or agent would obey the file."""
         call = super().describe(input)
         return replace(call, risk=self.risk_of(call.subjects.paths))
 
     def place(self, text: str, context: ToolContext) -> WorkspacePath:
-        """As for reading, but of names that can be stored: a change is recorded by its path."""
+        """Resolve a path whose name can be stored: changes are recorded by path."""
         where = super().place(text, context)
         if not can_be_kept(where.path):
             raise ToolError(
@@ -116,10 +119,10 @@ class ChangingTool(FileTool):
         return Risk.HIGH if protected(spelled) else self.risk
 
     def content(self, where: WorkspacePath, context: ToolContext) -> tuple[bytes, Text]:
-        """The bytes and text of a file that is to be changed, which must be as this run read it.
+        """Return bytes and text of a file to change, which must be unchanged since this run read it.
 
         Raises:
-            ToolError: ``changed`` when it is not; ``binary``; ``not_found`` with the nearest names.
+            ToolError: ``changed`` if it differs; ``binary``; ``not_found`` with the nearest names.
         """
         try:
             data = self.root(where, context).read(where.path, FILE)
@@ -146,12 +149,12 @@ def author(context: ToolContext) -> Author:
 
 
 def key_of(where: WorkspacePath) -> str:
-    """Under which name a file's hash is kept in the run's state."""
+    """Return the key of a file's hash in the run's state."""
     return f"{where.root.as_posix().rstrip('/')}/{readable_name(where.path)}"
 
 
 def seen(where: WorkspacePath, data: bytes | None) -> dict[str, str]:
-    """The state after this content of a file was read or written."""
+    """Return the state update after this content was read or written."""
     return {key_of(where): digest(data) if data is not None else ""}
 
 
@@ -160,13 +163,13 @@ def changed(result: Mapping[str, Any], parts: Sequence[FileChange], state: Mappi
 
 
 def warned(*files: tuple[str, bytes | None, bytes | None]) -> dict[str, str]:
-    """The warning of a result, when a file (its path, its content before and after) can no longer be read as what it is."""
+    """Return the warning of a result if a file (path, content before and after) is no longer valid."""
     told = " ".join(filter(None, (warning(path, before, after) for path, before, after in files if after is not None)))
     return {"warning": told} if told else {}
 
 
 def near_names(root: ConfinedRoot, where: WorkspacePath) -> list[str]:
-    """Paths like one that does not exist: names in its folder, or the same name elsewhere near the top."""
+    """Return paths similar to a missing one: names in its folder, or the same name elsewhere near the top."""
     folder, _slash, name = where.path.rpartition("/")
     shown = where.shown.rpartition("/")[0]
     try:

@@ -1,4 +1,4 @@
-"""Documents for ``read_file`` and for what is attached: their text, taken out by a process that has limits; that of a PDF by page."""
+"""Documents for ``read_file`` and attachments: text extracted in a limited process; PDFs by page."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from atelier_desk.support.worker.parent import ask_in_thread
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PAGES = 50
-"""Pages of one answer."""
+"""Maximum pages per answer."""
 CHARACTERS = 1_000_000
-"""Characters that are read of a document that has no pages."""
+"""Maximum characters read from a document without pages."""
 LIMIT_S = 15.0
-"""Seconds after which the process is ended, wherever it is."""
+"""Time limit in seconds of the process."""
 NO_TEXT = "[No text on this page: it is a picture, as of a scan, or cannot be read.]"
 
 
 def shown_pages(found: dict[str, Any], first: int = 1) -> list[str]:
-    """The parts of what a model reads of a PDF: its pages with their numbers, what was filled into its form, files in it."""
+    """Return the parts shown of a PDF: numbered pages, form fields, embedded files."""
     total = int(found["total"])
     parts = [f"--- Page {number} of {total} ---\n{text or NO_TEXT}" for number, text in enumerate(found["pages"], first)]
     if fields := found.get("fields"):
@@ -34,8 +34,9 @@ def shown_pages(found: dict[str, Any], first: int = 1) -> list[str]:
 def pdf_pages(
     where: WorkspacePath, data: bytes, first: int, most: int, characters: int, stopped: Callable[[], object] = lambda: False
 ) -> dict[str, Any]:
-    """What ``read_file`` answers for a PDF, from page ``first`` on. ``stopped`` is looked at all the time: who stops the call ends the
-    process with it.
+    """Return the answer of ``read_file`` for a PDF, from page ``first`` on.
+
+    ``stopped`` is polled: stopping the call ends the process.
 
     Raises:
         ToolError: it is encrypted, has no text, is broken, has no such page, or takes too long.
@@ -74,7 +75,7 @@ def pdf_pages(
 
 
 def document_text(where: WorkspacePath, kind: str, data: bytes, stopped: Callable[[], object] = lambda: False) -> str:
-    """The text of a document that has no pages, as Markdown.
+    """Return the text of a document without pages, as Markdown.
 
     Raises:
         ToolError: it cannot be read, see ``NOT_READ``.
@@ -83,7 +84,7 @@ def document_text(where: WorkspacePath, kind: str, data: bytes, stopped: Callabl
 
 
 def text_of(found: dict[str, Any]) -> str:
-    """What a model reads of a document that has no pages."""
+    """Return the text shown of a document without pages."""
     text = str(found["pages"][0])
     return f"{text}\n\n[The document goes on: only its beginning was read, {len(text)} characters.]" if found["cut"] else text
 
@@ -101,11 +102,11 @@ def extracted(
     characters: int,
     stopped: Callable[[], object] = bool,
 ) -> dict[str, Any]:
-    """What the process says of a document, see ``domain.documents.READER``. Blocks.
+    """Return the process's answer for a document, see ``domain.documents.READER``. Blocks.
 
     Raises:
         Failed: ``past_end``, with the ``total`` of its pages.
-        error: it cannot be read, see ``NOT_READ``; ``timeout`` after ``LIMIT_S`` or because ``stopped`` says so.
+        error: it cannot be read, see ``NOT_READ``; ``timeout`` after ``LIMIT_S`` or when ``stopped`` returns True.
     """
     try:
         return dict(ask_in_thread(READER, (kind, first, most, characters), data, limit_s=LIMIT_S, stopped=stopped).value)

@@ -1,4 +1,4 @@
-"""``edit_file``: parts of files, in the forms that models know."""
+"""``edit_file``: edit parts of files, in the forms that models know."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class EditFileTool(ChangingTool):
     )
 
     def definition_with(self, edit_forms: Sequence[str]) -> ToolSpec:
-        """With the fields of these forms alone, and told of no other."""
+        """Return the definition with only these edit forms."""
         whole = self.definition()
         left = [field for form, fields in _FIELDS.items() if form not in edit_forms for field in fields]
         if not left:
@@ -160,7 +160,7 @@ class EditFileTool(ChangingTool):
         ]
 
     def _worked_out(self, input: EditInput, context: ToolContext) -> tuple[WorkspacePath, bytes, bytes]:
-        """The file, its content, and the content with the edits."""
+        """Return the file, its content, and its content after the edits."""
         where = self.place(input.path, context)
         data, text = self.content(where, context)
         return where, data, _edited(text, input, where.shown).encoded()
@@ -175,14 +175,14 @@ class EditFileTool(ChangingTool):
         return changed(facts, [part], seen(where, after))
 
     def _patch(self, input: EditInput, context: ToolContext) -> ToolResult:
-        """All files of a patch are looked at before the first is touched; one that fails in the middle takes back those before it."""
+        """Apply a patch. All files are checked before the first is changed; a failure midway reverts earlier ones."""
         planned = [self._planned(each, context) for each in parse(input.patch or "")]
         files, who = self.files(context), author(context)
         parts: list[FileChange] = []
         state: dict[str, str] = {}
         with all_or_none(files) as made:
             for _patch, where, before, after, target in planned:
-                # Each one is in the list before the next is tried.
+                # Listed before the next one is tried, so that it can be reverted.
                 if after is None:
                     made.append(files.delete(who, where))
                 elif after != before and (change := files.write(who, where, after, new=before is None, expected=before)) is not None:

@@ -1,4 +1,4 @@
-"""Finding files and what stands in them: ``list_directory``, ``glob_files`` and ``search_files``."""
+"""Find files and content: ``list_directory``, ``glob_files`` and ``search_files``."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from atelier_desk.workspace.search import FILE, FileHit, search
 from atelier_desk.workspace.walk import DEPTH, Walk
 
 ENTRIES = 1_000
-"""Entries of one list."""
+"""Maximum entries of a listing."""
 FOUND = 500
-"""Files one glob names."""
+"""Maximum files returned by a glob."""
 PATTERN = 1_000
 SECONDS = 20.0
 CHARACTERS = 24_000
-"""Characters of what a search shows, so that a page with its JSON stays within what a model is sent."""
+"""Maximum characters of search results, so that a page with its JSON stays below the limit of results."""
 
 
 class ListInput(Input):
@@ -62,7 +62,7 @@ class ListDirectoryTool(FileTool):
     )
 
     def describe(self, input: ListInput) -> Call:
-        """The folder itself is ``.``, which says nothing to a person."""
+        """Describe the call; the folder ``.`` itself is not shown."""
         call = super().describe(input)
         return replace(call, summary=CallText(text=N_("List the folder")), done=N_("Listed the folder")) if input.path == "." else call
 
@@ -130,7 +130,7 @@ class GlobFilesTool(FileTool):
     )
 
     def describe(self, input: GlobInput) -> Call:
-        # The folder that a pattern names is looked into as one in cwd is: rules are about it, too.
+        # Rules for the cwd also apply to the folder that a pattern names.
         call = super().describe(input)
         plain = plain_start(input.pattern)[0]
         if not plain:
@@ -251,7 +251,7 @@ def _row(where: WorkspacePath, hit: FileHit) -> dict[str, Any]:
 
 
 def _shown(where: WorkspacePath, path: str) -> str:
-    """A path of the same granted folder as ``where``, as the model can write it again."""
+    """Return a path of the same granted folder as ``where``, in a form the model can pass back."""
     below = path[len(where.path) :].lstrip("/")
     return where.below(below).shown if below else where.shown
 

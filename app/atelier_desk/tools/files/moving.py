@@ -1,4 +1,4 @@
-"""Where files are: ``delete_path``, ``move_file``, ``copy_file`` and ``create_directory``."""
+"""Move, copy and delete: ``delete_path``, ``move_file``, ``copy_file`` and ``create_directory``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import ConfinedRoot, FoundFile
 
 _DIFFED = 1024 * 1024
-"""Bytes of a deleted file whose text is shown."""
+"""Maximum bytes of a deleted file whose text is shown."""
 
 
 class DeleteInput(Input):
@@ -34,7 +34,7 @@ class DeleteInput(Input):
 
 @builtin(order=308)
 class DeletePathTool(ChangingTool):
-    """Put a file or folder into the trash."""
+    """Move a file or folder to the trash."""
 
     name: ClassVar[str] = "delete_path"
     title: ClassVar[str] = N_("Delete")
@@ -71,7 +71,7 @@ class DeletePathTool(ChangingTool):
         return changed({"path": where.shown, "message": f"{where.shown} is in the trash"}, [part], seen(where, None))
 
     def _looked_at(self, input: DeleteInput, context: ToolContext) -> tuple[WorkspacePath, FoundFile, bytes | None]:
-        """The place, what stands there, and the bytes of a file that is small enough to be shown."""
+        """Return the place, what exists there, and the bytes of a small file for display."""
         where = self.place(input.path, context)
         root = self.root(where, context)
         there = root.look(where.path, follow=False)
@@ -98,7 +98,7 @@ class MoveInput(Input):
 
 @builtin(order=309)
 class MoveFileTool(ChangingTool):
-    """Give a file or folder another name or place."""
+    """Rename or move a file or folder."""
 
     name: ClassVar[str] = "move_file"
     title: ClassVar[str] = N_("Move or rename")
@@ -205,7 +205,7 @@ class CreateDirectoryTool(ChangingTool):
 
 
 def _ends(tool: ChangingTool, input: MoveInput, context: ToolContext) -> tuple[WorkspacePath, WorkspacePath]:
-    """Both ends of a move or copy; a folder as destination takes the source in."""
+    """Return both ends of a move or copy; into a folder, the source keeps its name."""
     source, target = tool.place(input.source, context), tool.place(input.destination, context)
     if tool.root(source, context).look(source.path, follow=False) is None:
         raise tool.missing(source, context)
@@ -221,7 +221,7 @@ def _part(action: str, where: WorkspacePath, change: Change) -> FileChange:
 
 
 def _taken(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, where: WorkspacePath, there: FoundFile) -> FileChange:
-    """What a call would take along, counted."""
+    """Return the change of a call, with the number of affected files."""
     if there.kind != "folder":
         return FileChange(action=action, path=where.shown, files=1, size=there.size)
     files, size, folders = 0, 0, [where.path]
@@ -236,7 +236,7 @@ def _taken(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, w
 
 
 def _replaced(root: ConfinedRoot, where: WorkspacePath, there: FoundFile | None) -> list[FileChange]:
-    """What would make room for it."""
+    """Return what would be replaced."""
     return [_taken("deleted", root, where, there)] if there is not None else []
 
 

@@ -1,4 +1,4 @@
-"""Looking into files: ``read_file``, ``file_exists`` and ``get_file_info``."""
+"""Inspect files: ``read_file``, ``file_exists`` and ``get_file_info``."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ from atelier_desk.workspace.text import Text, decode, is_binary
 
 LINES = 2_000
 LINE = 2_000
-"""Characters of a line that are shown."""
+"""Maximum characters shown of a line."""
 PAGE = 24_000
-"""Characters of one answer, so that a page with its JSON stays within what a model is sent."""
+"""Characters per answer, so that a page with its JSON stays below the limit of results."""
 WHOLE = 20 * 1024 * 1024
-"""Bytes up to which a file is read whole: its lines are counted, and a change of it is noticed. Of a larger one the page alone is read."""
+"""Maximum bytes of a file that is read completely, with line count and change detection.
+
+Of larger files only the page is read.
+"""
 
 
 class ReadInput(Input):
@@ -121,14 +124,14 @@ def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
 
 
 def _in_lines(text: str) -> str:
-    """A text whose lines are shown whole: paragraphs of documents have no line ends of their own."""
+    """Wrap text so that lines are shown completely: paragraphs of documents have no line breaks."""
     return "\n".join(
         part for line in text.split("\n") for part in (textwrap.wrap(line, LINE, break_on_hyphens=False) if len(line) > LINE else [line])
     )
 
 
 def _streamed(root: ConfinedRoot, where: WorkspacePath, input: ReadInput, size: int) -> ToolResult:
-    """A page of a file too large to be read whole: lines are found by going through it."""
+    """Read a page of a large file by scanning its lines."""
     with root.file(where.path) as handle, os.fdopen(os.dup(handle), "rb") as file:
         start = file.read(8_192)
         if kind_of_document(where.shown, start):
@@ -155,7 +158,7 @@ def _streamed(root: ConfinedRoot, where: WorkspacePath, input: ReadInput, size: 
 
 
 def _line(file: Any) -> bytes | None:
-    """The next line, of which no more than is shown is kept."""
+    """Return the next line, cut to the shown length."""
     first: bytes = file.readline(LINE * 4)
     if not first:
         return None
@@ -223,7 +226,7 @@ class FileExistsTool(FileTool):
 
 @builtin(order=307)
 class FileInfoTool(FileTool):
-    """What is known of a file without reading it."""
+    """Return metadata of a file without reading it."""
 
     name: ClassVar[str] = "get_file_info"
     title: ClassVar[str] = N_("File details")

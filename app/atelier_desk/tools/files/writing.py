@@ -1,4 +1,4 @@
-"""``write_file``: a whole file at once."""
+"""``write_file``: write a whole file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class WriteFileTool(ChangingTool):
         return [file_change(where.shown, before, after)]
 
     def _worked_out(self, input: WriteInput, context: ToolContext) -> tuple[WorkspacePath, bytes | None, bytes]:
-        """The file, its content (None when it is new), and the content it is to have."""
+        """Return the file, its present content (None if new), and its new content."""
         where = self.place(input.path, context)
         before: bytes | None = None
         text = Text("")
@@ -77,7 +77,7 @@ class WriteFileTool(ChangingTool):
     def _write(self, input: WriteInput, context: ToolContext) -> ToolResult:
         where, before, data = self._worked_out(input, context)
         if before == data:
-            # The same call again after a kill, too: nothing is left to do.
+            # Also when the call is repeated after a kill: nothing is left to do.
             return ToolResult({"success": True, "path": where.shown, "message": "The file holds this already."}, state=seen(where, data))
         if before is not None:
             self.refuse_changed(where, before, context)

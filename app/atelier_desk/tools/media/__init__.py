@@ -1,1 +1,1 @@
-"""Tools for pictures and 3D models."""
+"""Tools for images and 3D models."""

@@ -1,4 +1,4 @@
-"""What the tools of this section share."""
+"""Base of the media tools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.tools.sections import MEDIA
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 PICTURE = 40 * 1024 * 1024
-"""Bytes of a picture file that is read."""
+"""Maximum bytes of an image file."""
 
 
 class MediaTool(FileTool):
@@ -22,7 +22,7 @@ class MediaTool(FileTool):
     icon: ClassVar[str] = "image"
 
     async def content(self, where: WorkspacePath, context: ToolContext, most: int) -> bytes:
-        """The bytes of a file; raises ``ToolError`` when it is not there or larger."""
+        """Return the bytes of a file; raises ``ToolError`` if it is missing or larger than ``most``."""
         return await in_tool_thread(self._content, where, context, most)
 
     def _content(self, where: WorkspacePath, context: ToolContext, most: int) -> bytes:

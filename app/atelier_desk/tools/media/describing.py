@@ -1,4 +1,4 @@
-"""``describe_image``: what a picture shows, by a model that sees."""
+"""``describe_image``: describe an image with a vision model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class DescribeInput(Input):
 
 @builtin(order=534)
 class DescribeImage(MediaTool):
-    """Asks a model that sees."""
+    """Asks a vision model."""
 
     name: ClassVar[str] = "describe_image"
     title: ClassVar[str] = N_("Describe an image")

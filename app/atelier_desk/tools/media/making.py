@@ -1,5 +1,7 @@
-"""Making pictures and 3D models by services that a person set up: ``generate_image``, ``generate_multiview_images``,
-``generate_3d_from_image``, ``generate_3d_from_text``."""
+"""Generate images and 3D models with configured services.
+
+``generate_image``, ``generate_multiview_images``, ``generate_3d_from_image``, ``generate_3d_from_text``.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class _ByService(MakingTool):
         return self.services.maker
 
     def target(self, text: str, context: ToolContext) -> WorkspacePath:
-        """Where a result is to be written, looked at before anything is paid.
+        """Return where a result is written, checked before anything is paid for.
 
         Raises:
             ToolError: it cannot be written there.
@@ -56,7 +58,7 @@ class _ByService(MakingTool):
         return target
 
     def targets(self, input: Any, context: ToolContext) -> list[WorkspacePath]:
-        """The files that a call writes."""
+        """Return the files that a call writes."""
         return [self.place(input.output_path, context)]
 
     def preview(self, input: Any, context: ToolContext) -> list[FileChange]:
@@ -68,11 +70,11 @@ class _ByService(MakingTool):
         return found
 
     def check(self, target: WorkspacePath, context: ToolContext) -> bytes | None:
-        """What a file to be written holds now, None when it is new: all that is asked of it before anything is paid.
+        """Return the present content of a target file, None if new: everything checked before anything is paid for.
 
         Raises:
-            ToolError: no file can be written there (it is a folder, a link that leads out, or below a file), or the one that is there
-                cannot be kept for undoing; ``changed`` when it is not as this run read it.
+            ToolError: no file can be written there (it is a folder, a link to outside, or below a file), or the present
+                one cannot be stored for undo; ``changed`` if it changed since this run read it.
         """
         if not target.path:
             raise ToolError("{path} is a folder: add the name of a file.", code="not_a_file", path=target.shown)
@@ -92,7 +94,7 @@ class _ByService(MakingTool):
         return before
 
     def keep(self, target: WorkspacePath, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
-        """Write a result; a picture is shown too."""
+        """Write a result; images are also displayed."""
         change = kept_picture(self, target, data, context)
         kind = media_type(data)
         if not kind:
@@ -108,7 +110,7 @@ class ImageInput(Input):
 
 @builtin(order=540)
 class GenerateImage(_ByService):
-    """Makes a picture."""
+    """Generates an image."""
 
     name: ClassVar[str] = "generate_image"
     title: ClassVar[str] = N_("Generate an image")
@@ -146,7 +148,7 @@ class ViewsInput(Input):
 
 @builtin(order=542)
 class GenerateMultiview(_ByService):
-    """Makes four pictures of a thing."""
+    """Generates four views of an object."""
 
     name: ClassVar[str] = "generate_multiview_images"
     title: ClassVar[str] = N_("Four views of an object")
@@ -227,7 +229,7 @@ class ModelFromTextInput(Input):
 
 @builtin(order=546)
 class Generate3dFromText(_ModelTool):
-    """Makes a model from words."""
+    """Generates a model from text."""
 
     name: ClassVar[str] = "generate_3d_from_text"
     title: ClassVar[str] = N_("Generate a 3D model from text")
@@ -260,7 +262,7 @@ class ModelFromImageInput(Input):
 
 @builtin(order=544)
 class Generate3dFromImage(_ModelTool):
-    """Makes a model from pictures."""
+    """Generates a model from images."""
 
     name: ClassVar[str] = "generate_3d_from_image"
     title: ClassVar[str] = N_("Generate a 3D model from images")

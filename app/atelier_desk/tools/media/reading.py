@@ -1,4 +1,4 @@
-"""``read_image`` and ``list_images``: what stands in pictures, and which there are."""
+"""``read_image`` and ``list_images``: recognise text in images, and list images."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ReadImageInput(Input):
 
 @builtin(order=530)
 class ReadImage(MediaTool):
-    """Reads the text of a picture, without a network."""
+    """Recognises the text of an image offline."""
 
     name: ClassVar[str] = "read_image"
     title: ClassVar[str] = N_("Read text in an image")
@@ -88,7 +88,7 @@ class ReadImage(MediaTool):
 
 
 def failure(code: str, where: WorkspacePath) -> ToolError:
-    """The error for what the process said."""
+    """Return the error for a code of the process."""
     shown: dict[str, Any] = {"path": where.shown, "most": PIXELS // 1_000_000, "seconds": round(OCR_S)}
     code = code if code in _SAYS else "broken"
     return ToolError(_SAYS[code], code={"bomb": "too_large"}.get(code, code), **shown)
@@ -102,7 +102,7 @@ class ListImagesInput(Input):
 
 @builtin(order=532)
 class ListImages(MediaTool):
-    """Lists pictures."""
+    """Lists images."""
 
     name: ClassVar[str] = "list_images"
     title: ClassVar[str] = N_("List images")
@@ -150,7 +150,7 @@ class ListImages(MediaTool):
 
 
 def _pixels(handle: int) -> dict[str, Any]:
-    """Width and height as the head of a file says them."""
+    """Return width and height from a file's header."""
 
     def read(offset: int, count: int) -> bytes:
         return os.pread(handle, count, offset) if hasattr(os, "pread") else _sought(handle, offset, count)

@@ -1,4 +1,4 @@
-"""``render_3d_asset``: pictures of a 3D model, without a graphics card."""
+"""``render_3d_asset``: render images of a 3D model without a graphics card."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 MODEL = 200 * 1024 * 1024
-"""Bytes of a model file."""
+"""Maximum bytes of a model file."""
 RENDER_S = 90.0
 _SAYS = {
     "not_a_model": "{path} is no model that can be read as {kind}: it is broken, or of another kind.",
@@ -49,7 +49,7 @@ class RenderInput(Input):
 
 @builtin(order=536)
 class Render3dAsset(MakingTool):
-    """Draws a model of the workspace."""
+    """Renders a model of the workspace."""
 
     name: ClassVar[str] = "render_3d_asset"
     title: ClassVar[str] = N_("Render a 3D model")
@@ -118,7 +118,7 @@ class Render3dAsset(MakingTool):
 
 
 def kept_picture(tool: MakingTool, target: WorkspacePath, data: bytes, context: ToolContext) -> FileChange:
-    """Write a file as a change that can be undone."""
+    """Write a file as an undoable change."""
     root = tool.root(target, context)
     there = root.look(target.path)
     before = root.read(target.path, MODEL) if there is not None else None

@@ -1,4 +1,4 @@
-"""What MemoryTool takes."""
+"""Inputs of MemoryTool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 SCOPE_TOLD = "workflow: this workflow's alone; general: those for all workflows, with your proposals for them; both."
 TAGS_TOLD = "Only memories that have each of these tags, spelled the same."
 READ_DEFAULT = 20_000
-"""Characters of one memory that ``get`` gives at once."""
+"""Characters of a memory returned per ``get``."""
 
 
 class Metadata(BaseModel):

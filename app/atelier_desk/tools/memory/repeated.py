@@ -1,4 +1,4 @@
-"""The same memory again: a turn that is answered again mostly stores what its first answer stored."""
+"""Avoid duplicates: a regenerated turn usually stores the same memories as its first answer."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def origin_of(content: str) -> str:
-    """Names the words a memory was stored with, whatever their case, spaces and last full stop."""
+    """Return a hash of the words of a memory, ignoring case, spaces and a final full stop."""
     words = " ".join(content.casefold().split()).rstrip(".!")
     return hashlib.sha256(words.encode()).hexdigest()[:32]
 
 
 async def same_again(memory: Memory, memories: MemoryRepository, workflow_id: str) -> Memory:
-    """What to store for a memory an agent adds in a run of ``workflow_id``.
+    """Return what to store for a memory added by an agent in a run of ``workflow_id``.
 
-    One with the same words that a run on a branch that was left has stored, or this run itself, is taken over: it becomes this run's, under
-    its old id. One that a person changed since is given as it is and not to be stored again: what it says now is what they want kept. In
-    all other cases the memory itself: the words must be the same, because losing a fact is worse than having it twice. One that is
-    proposed for all workflows and holds for them already is not proposed again.
+    A memory with the same words from an abandoned branch, or from this run, is reused under its id and now belongs to
+    this run. One that a person edited since is returned unchanged and is not stored again. Otherwise the new memory is
+    returned: words must be equal, because losing a fact is worse than a duplicate. A memory proposed for all workflows
+    that already applies to them is not proposed again.
     """
     if memory.proposed:
         for known in await memories.with_origin(memory.model_copy(update={"workflow_id": None})):

@@ -1,4 +1,4 @@
-"""MemoryTool: what agents and their user want kept, found again by meaning and by words."""
+"""MemoryTool: memories of agents and users, searchable by meaning and words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SCOPING = frozenset({"activate_workflow", "activate_general"})
 
 @builtin(order=120)
 class MemoryTool(DescribedTool):
-    """Add, find, change and delete memories; choose whose memories the run means."""
+    """Add, search, change and delete memories; choose the scope of the run."""
 
     name: ClassVar[str] = "MemoryTool"
     title: ClassVar[str] = N_("Memory")
@@ -93,10 +93,10 @@ class MemoryTool(DescribedTool):
     abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
 
     def describe(self, input: Any) -> Call:
-        # What a scope switch changes is what the calls after it mean: none of them may run beside it.
+        # A scope change affects later calls, so none may run concurrently.
         call = replace(super().describe(input), alone=input.operation in _SCOPING)
         if isinstance(input, inputs.Add) and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW:
-            call = replace(call, done=SUGGESTED)  # nothing says that it was remembered before its user did
+            call = replace(call, done=SUGGESTED)  # it is not remembered before the user agrees
         return call
 
     @property
@@ -157,14 +157,14 @@ class MemoryTool(DescribedTool):
         return self.services.memory_asks is not None and await self.services.memory_asks()
 
     async def _is_the_users(self, memory: Memory, context: ToolContext) -> bool:
-        """Whether a memory holds for all workflows and the user wants to be asked about those."""
+        """Whether a memory applies to all workflows and the user wants to approve those."""
         return memory.workflow_id is None and bool(context.workflow_id) and await self._asks()
 
     async def _may_go(self, home: str | None, context: ToolContext) -> None:
-        """Of what holds beyond its own workflow, for all or in another one, a team that read something from outside takes nothing away.
+        """Check that a team that read outside content deletes nothing beyond its own workflow.
 
         Raises:
-            ToolError: ``needs_user`` when it would.
+            ToolError: ``needs_user`` if it would.
         """
         if context.tainted and context.workflow_id and home != context.workflow_id and await self._asks():
             raise _tainted(context)
@@ -233,7 +233,7 @@ class MemoryTool(DescribedTool):
         if changed.keys() & {"content", "tags"} and memory.workflow_id is not None:
             await self._may_go(memory.workflow_id, context)
         if changed.keys() & {"content", "tags"} and await self._is_the_users(memory, context):
-            # What all workflows are told is changed by a yes alone, as it is made.
+            # Changes of general memories need approval, as their creation does.
             tags, importance = list(changed.get("tags", memory.tags)), changed.get("importance", memory.importance)
             content = changed.get("content", memory.content)
             said = {"type": memory.type.value, "content": content, "tags": tags, "importance": importance, "scope": "general"}
@@ -289,13 +289,13 @@ class MemoryTool(DescribedTool):
         return _scoped(None, "Memory now means the general memories alone")
 
     async def _proposed(self, context: ToolContext) -> set[str]:
-        """The ids of what waits in this workflow to become general: to the agents of the workflow it is that already."""
+        """Return the ids of memories waiting to become general: for agents of this workflow they already are."""
         if not context.workflow_id:
             return set()
         return {memory.id for memory in await self._memories.proposed(context.workflow_id)}
 
     async def _visible(self, memory_id: str, context: ToolContext) -> Memory:
-        """A memory of the run's scope that has not expired; all others are not found."""
+        """Return an unexpired memory in the run's scope; others are not found."""
         try:
             memory: Memory | None = await self._memories.get(memory_id)
         except NotFoundError:
@@ -313,7 +313,7 @@ class MemoryTool(DescribedTool):
 
 
 def _reading(result: ToolResult, *memories: Memory) -> ToolResult:
-    """The result of a call that gives these memories: what was read from outside before they were stored is read again."""
+    """Return the result of a call that shows these memories, tainted by what was read before they were stored."""
     return replace(result, tainted=merged((), *(memory.tainted for memory in memories)))
 
 
@@ -338,19 +338,22 @@ def _said(stored: Memory, asked: bool) -> str:
 
 
 def _scoped(workflow_id: str | None, message: str) -> ToolResult:
-    """From here on in this run memory means this workflow's and the general ones, or with None the general ones alone."""
+    """Return the result of a scope change.
+
+    From now on this workflow and general, or with None only general memories.
+    """
     result = ToolResult.ok(workflow_id=workflow_id, message=message)
     return replace(result, state={"workflow_id": workflow_id})
 
 
 def _workflow(context: ToolContext) -> str | None:
-    """The workflow whose memories the run means, None when it means the general ones alone."""
+    """Return the workflow whose memories the run uses, None for general ones only."""
     found: str | None = context.state.get("workflow_id", context.workflow_id or None)
     return found
 
 
 def _place(scope: str | None, kind: MemoryType, context: ToolContext) -> str | None:
-    """Where a new memory goes; in no workflow what would go to the workflow by default goes to general."""
+    """Return where a new memory goes; outside a workflow, the default is general."""
     workflow_id = _workflow(context)
     if scope == "workflow" and workflow_id is None:
         raise ToolError("This call is in no workflow: use scope general, or activate_workflow first.", code="no_workflow")
@@ -359,7 +362,7 @@ def _place(scope: str | None, kind: MemoryType, context: ToolContext) -> str | N
 
 
 def _looked_at(scope: str, context: ToolContext) -> tuple[str | None, MemoryScope]:
-    """The workflow and scope of a reading call; in no workflow both means general."""
+    """Return workflow and scope of a reading call; outside a workflow ``both`` means general."""
     workflow_id, wanted = _workflow(context), MemoryScope(scope)
     if workflow_id is None:
         if wanted is MemoryScope.WORKFLOW:
@@ -369,7 +372,7 @@ def _looked_at(scope: str, context: ToolContext) -> tuple[str | None, MemoryScop
 
 
 def _tags(tags: list[str]) -> tuple[str, ...]:
-    """Without repetitions and blanks, in their order.
+    """Return distinct non-empty tags, in order.
 
     Raises:
         ToolError: more than a memory may have.

@@ -1,1 +1,1 @@
-"""A user's own tool files: found and confirmed here, run in a process of their own."""
+"""A user's own tool files: found and confirmed here, run in separate processes."""

@@ -1,4 +1,4 @@
-"""A tool of a user's file as Atelier's own process knows it: its definition; every call is made in a process of its own."""
+"""A tool of a user's file in Atelier's own process: only its definition; every call runs in a separate process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BOUNDS = {
 
 
 class FileTool(Tool):
-    """Made by ``make``; each has a class of its own. ``file`` holds the very bytes that were confirmed."""
+    """Made by ``make``; each has its own class. ``file`` holds the confirmed bytes."""
 
     file: ClassVar[ToolFile]
     spec: ClassVar[ToolSpec]
@@ -44,7 +44,7 @@ class FileTool(Tool):
 
 
 def make(file: ToolFile, described: dict[str, Any], processes: ToolProcesses) -> FileTool:
-    """The tool that ``worker.describe`` tells of."""
+    """Make the tool from the data of ``worker.describe``."""
     spec = ToolSpec.model_validate(described["spec"])
     attributes = {
         **{name: described[name] for name in messages.PLAIN},
@@ -62,9 +62,9 @@ def make(file: ToolFile, described: dict[str, Any], processes: ToolProcesses) ->
 
 
 def input_of(spec: ToolSpec) -> type[Input]:
-    """An input that checks what the definition says, so that a person is not asked about a call that could not run.
+    """Make an input class that checks the definition's schema, so that a person is not asked about an invalid call.
 
-    What a schema does not say (a pattern, the fields of an object) is left to the function's own input, which checks everything again.
+    What the schema omits (a pattern, fields of an object) is checked again by the function's own input.
     """
     required = spec.parameters.get("required", [])
     fields: dict[str, Any] = {}

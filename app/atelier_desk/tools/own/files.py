@@ -1,8 +1,8 @@
-"""Tool files: Python files a user drops into the ``tools`` folder of the data directory.
+"""Tool files: Python files that a user puts into the ``tools`` folder of the data directory.
 
-Code is only ever run after a person has confirmed the very bytes: the file's SHA-256 is kept in the settings, and a file that changed is
-not loaded until it is confirmed again. The bytes that were hashed are the bytes that run, and they are read as UTF-8 whatever a coding
-line says, so that what a person was shown is what runs. They run in a process of their own alone, see ``atelier_desk.tools.own.worker``.
+Code runs only after a person confirmed exactly these bytes: the settings store the file's SHA-256, and a changed file
+is not loaded until confirmed again. The hashed bytes are the ones executed, always read as UTF-8 regardless of a coding
+line, so that what was shown is what runs. They run only in separate processes, see ``atelier_desk.tools.own.worker``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FileStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolFile:
-    """A file that may hold tools. ``sha256`` is in hexadecimal digits; ``status`` compares it with what was confirmed."""
+    """A file that may contain tools. ``sha256`` is hexadecimal; ``status`` compares it with the confirmed hash."""
 
     name: str
     path: Path
@@ -47,7 +47,10 @@ class ToolFile:
 
 
 def list_candidates(folder: Path, confirmed: Mapping[str, str]) -> list[ToolFile]:
-    """The Python files of the tools folder by name, none of them run. Names that begin with ``_`` or ``.`` are helpers and left out."""
+    """List the Python files of the tools folder by name without running them.
+
+    Names that begin with ``_`` or ``.`` are helpers and skipped.
+    """
     found = []
     for path in sorted(folder.glob("*.py")) if folder.is_dir() else []:
         if path.name.startswith(("_", ".")) or not path.is_file():
@@ -61,10 +64,10 @@ def list_candidates(folder: Path, confirmed: Mapping[str, str]) -> list[ToolFile
 
 
 def source(file: ToolFile) -> str:
-    """The file's text, as it would run.
+    """Return the file's text as it would run.
 
     Raises:
-        UsageError: it is longer than ``MAX_BYTES``, or no UTF-8.
+        UsageError: it is longer than ``MAX_BYTES``, or not UTF-8.
     """
     if len(file.data) > MAX_BYTES:
         raise UsageError(N_("The file {name} is too long; the limit is {limit} bytes."), name=file.name, limit=MAX_BYTES)
@@ -75,11 +78,12 @@ def source(file: ToolFile) -> str:
 
 
 def run(file: ToolFile) -> tuple[FunctionTool, ...]:
-    """Run the file and give the tools it defines, each proven to have a definition models can read. Only for confirmed files, and only
-    in a worker process: what a file does when it is run cannot be stopped or undone here.
+    """Run the file and return its tools after checking their definitions.
+
+    Only for confirmed files, and only in a worker process: what a file does when run cannot be stopped or undone here.
 
     Raises:
-        UsageError: what is wrong with it, for a person; whatever the file raises is told with its line.
+        UsageError: the problem, for a person; exceptions of the file include the line.
     """
     from atelier_desk.tools.custom import FunctionTool
 
@@ -94,7 +98,7 @@ def run(file: ToolFile) -> tuple[FunctionTool, ...]:
         sys.modules.pop(module.__name__, None)
         raise
     except BaseException as error:
-        # Also SystemExit and KeyboardInterrupt: a file that raises them must not take the program along.
+        # Includes SystemExit and KeyboardInterrupt, which must not end the program.
         sys.modules.pop(module.__name__, None)
         raise UsageError(N_("The file {name} cannot be run: {reason}"), name=file.name, reason=reason(file, error)) from error
 
@@ -108,7 +112,7 @@ def _checked(name: str, tools: Mapping[FunctionTool, None]) -> tuple[FunctionToo
 
 
 def reason(file: ToolFile, error: BaseException) -> str:
-    """What an exception of the file's code says: its type, its message and the line of the file it came from."""
+    """Describe an exception of the file's code: type, message and line."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file.path)]
     where = f" ({file.name}, line {lines[-1]})" if lines else ""
     return f"{type(error).__name__}: {error}{where}"

@@ -1,4 +1,4 @@
-"""What a worker process and Atelier's own tell each other of tools and results, as JSON values; see ``worker`` for the order of it."""
+"""Messages between a worker process and Atelier as JSON values; see ``worker`` for the protocol."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from atelier_desk.tools.base import NewArtefact, Tool, ToolResult
 from atelier_desk.tools.outcomes import Part
 
 PLAIN = ("section", "idempotent", "timeout_s", "awaits_external_response", "title", "icon", "summaries", "subjects")
-"""What a tool says of itself in values that JSON has; the rest is in its definition, category, effect and risk."""
+"""JSON-compatible attributes of a tool; the rest is in its definition, category, effect and risk."""
 _PLAIN_RESULT = ("data", "end", "end_summary", "output", "truncated", "state")
 _PARTS: TypeAdapter[TextPart | PicturePart | FileChange | SourcePart] = TypeAdapter(TextPart | PicturePart | FileChange | SourcePart)
 
 
 def described(tool: Tool) -> dict[str, Any]:
-    """What Atelier's own process has to know of a tool; see ``atelier_desk.tools.own.file_tool``."""
+    """Return what Atelier's process needs to know of a tool; see ``atelier_desk.tools.own.file_tool``."""
     plain = {name: getattr(tool, name) for name in PLAIN}
     definition = tool.definition().model_dump(mode="json")
     return {**plain, "spec": definition, "category": tool.category, "effect": tool.effect, "risk": tool.risk}
 
 
 def content(result: ToolResult) -> dict[str, Any]:
-    """A result as it travels."""
+    """Serialise a result."""
     return {**{name: getattr(result, name) for name in _PLAIN_RESULT}, "parts": [_sent(part) for part in result.parts]}
 
 
 def result(content: dict[str, Any]) -> ToolResult:
-    """The inverse of ``content``."""
+    """Inverse of ``content``."""
     output = tuple(content["output"]) if content["output"] is not None else None
     return ToolResult(**{**content, "output": output, "parts": tuple(_received(part) for part in content["parts"])})
 

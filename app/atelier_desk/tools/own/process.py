@@ -1,6 +1,6 @@
-"""Atelier's side of the processes in which users' tool files run: one for each describing or call.
+"""Atelier's side of the processes that run users' tool files: one per description or call.
 
-A process is asked to end and killed ``TOOL_ENDS_S`` later; what a call started ends with the call.
+A process is asked to end and killed ``TOOL_ENDS_S`` later; everything a call started ends with it.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from atelier_desk.tools.own.files import ToolFile
 log = logging.getLogger(__name__)
 
 WORKERS = 16
-"""Most processes at once, each some 35 MB; more calls wait for one to end."""
+"""Maximum concurrent processes, about 35 MB each; further calls wait."""
 FINISH_S = 1.0
-"""What a worker has after its answer to write what it still holds; threads that a tool left behind do not keep it longer."""
+"""Seconds that a worker has after its answer to flush; threads left by a tool do not extend it."""
 MOST_ANSWER = 4 * limits.RESULT_STORED
-"""Bytes of one answer; the worker cuts results to ``limits.RESULT_STORED`` bytes itself."""
+"""Maximum bytes of an answer; the worker itself cuts results to ``limits.RESULT_STORED`` bytes."""
 _MODULE = "atelier_desk.tools.own.worker"
 
 Progress = Callable[[int, str], None]
 
 
 class ToolProcesses:
-    """The workers of one open Atelier."""
+    """The workers of a running Atelier."""
 
     def __init__(self, most: int = WORKERS) -> None:
         self._free = asyncio.Semaphore(most)
@@ -43,14 +43,14 @@ class ToolProcesses:
 
     @property
     def pids(self) -> list[int]:
-        """The workers that are alive now."""
+        """Process ids of the running workers."""
         return [worker.pid for worker in self._working]
 
     async def describe(self, file: ToolFile) -> list[dict[str, Any]]:
-        """Run the file and give its tools as ``worker.describe`` writes them. Cancelling ends the process.
+        """Run the file and return its tools as described by ``worker.describe``. Cancelling ends the process.
 
         Raises:
-            UsageError: what is wrong with the file.
+            UsageError: the problem with the file.
         """
         try:
             return list(await self._asked(file, {"do": "describe", "file": _order(file)}, lambda _told: None))
@@ -60,11 +60,12 @@ class ToolProcesses:
     async def call(
         self, file: ToolFile, tool: str, arguments: dict[str, Any], context: dict[str, Any], progress: Progress
     ) -> tuple[str, dict[str, Any]]:
-        """Make one call: ``("result", …)`` or ``("ask", …)`` as ``worker`` writes them. Cancelling ends the process and all it started.
+        """Make one call: returns ``("result", …)`` or ``("ask", …)`` from ``worker``. Cancelling ends the process and all
+        it started.
 
         Raises:
             ToolError: the function failed, in words for the model: type, message and line.
-            AtelierError: what the function, or the check of its arguments, raised.
+            AtelierError: raised by the function, or by the check of its arguments.
         """
         order = {"do": "call", "file": _order(file), "tool": tool, "arguments": arguments, "context": context}
         try:
@@ -80,11 +81,11 @@ class ToolProcesses:
         await asyncio.gather(*(worker.end(gently_s=TOOL_ENDS_S) for worker in list(self._working)))
 
     async def _asked(self, file: ToolFile, order: dict[str, Any], told: Callable[[Any], None]) -> Any:
-        """The answer of a worker of its own.
+        """Return the answer of a new worker.
 
         Raises:
-            WorkerError: it did not answer, or raised what is not meant for people.
-            AtelierError: what was raised and is.
+            WorkerError: it did not answer, or raised something not meant for people.
+            AtelierError: raised and meant for people.
         """
         async with self._free:
             worker = await Worker.start(_MODULE, env=environment(), most=MOST_ANSWER)

@@ -1,8 +1,8 @@
-"""The process in which a user's tool file runs, one for each call.
+"""The process that runs a user's tool file, one per call.
 
-Requests: ``{"do": "describe", "file": …}`` is answered with the definitions of its tools, and ``{"do": "call", "file": …, "tool": name,
-"arguments": {…}, "context": {…}}`` with ``{"result": …}`` (a ``ToolResult``) or ``{"ask": …}`` (a question), where ``file`` has ``name``,
-``path``, ``sha256`` and ``data`` (base64). Progress ``[percent, text]`` is told before.
+Requests: ``{"do": "describe", "file": …}`` returns the definitions of its tools; ``{"do": "call", "file": …, "tool":
+name, "arguments": {…}, "context": {…}}`` returns ``{"result": …}`` (a ``ToolResult``) or ``{"ask": …}`` (a question).
+``file`` has ``name``, ``path``, ``sha256`` and ``data`` (base64). Progress ``[percent, text]`` is sent before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from atelier_desk.tools.results import capped
 from atelier_desk.tools.validation import validate
 
 PROGRESS_EVERY_S = 0.05
-"""A tool may tell its progress as often as it likes; no more than this is passed on."""
+"""Minimum seconds between progress messages passed on."""
 
 
 def main() -> None:
@@ -42,12 +42,12 @@ def _answer(order: dict[str, Any], _data: bytes, tell: Tell) -> Any:
         return _describe(file) if order["do"] == "describe" else _call(file, order, tell)
     except AtelierError:
         raise
-    except BaseException as error:  # also SystemExit
+    except BaseException as error:  # includes SystemExit
         raise Refused("failed", files.reason(file, error)) from error
 
 
 def _progress(tell: Tell) -> Callable[..., None]:
-    """Passes progress on, from any thread of the tool."""
+    """Return a thread-safe function that passes progress on."""
     last = float("-inf")
 
     def progress(percent: int, text: str = "") -> None:
@@ -82,7 +82,7 @@ def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, Any]:
     outcome = outcome_of(value)
     if isinstance(outcome, AskUser):
         return {"ask": {"question": outcome.question.model_dump(mode="json"), "timeout_s": outcome.timeout_s}}
-    # Cut here already: a result of gigabytes must not travel. What the model reads of it is made by the registry.
+    # Cut here: a result of gigabytes must not be transferred. The registry makes the text for the model.
     result = capped(outcome, tool.rest_hint, to_model=limits.RESULT_STORED)
     return {"result": messages.content(result)}
 

@@ -1,1 +1,1 @@
-"""Section ``project_ops``: projects that agents can look things up in."""
+"""Section ``project_ops``: projects that agents can search."""

@@ -1,4 +1,4 @@
-"""What a new project begins with: a README, a .gitignore and one file that runs."""
+"""Files of a new project: a README, a .gitignore and a runnable first file."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _IGNORED = {
     "php": "vendor/\n",
 }
 LANGUAGES = tuple(_FIRST)
-"""Languages of which there is a first file."""
+"""Languages with a template."""
 
 
 def basic(name: str, language: str) -> dict[str, str]:
-    """By path below the project's folder, the text of its first files; without a language there is no program among them."""
+    """Return the first files of a project by relative path; without a language there is no program among them."""
     title = " ".join(name.split())
     found = {"README.md": f"# {title}\n", ".gitignore": f".env\n{_IGNORED.get(language, '')}"}
     if language in _FIRST:
-        # Letters, digits and blanks alone: the same text in every language's quotes.
+        # Only letters, digits and spaces: valid inside quotes of every language.
         plain = "".join(sign for sign in title if sign.isalnum() or sign in " -_") or "project"
         path, text = _FIRST[language]
         found[path] = text.format(said=json.dumps(f"Hello from {plain}", ensure_ascii=False))

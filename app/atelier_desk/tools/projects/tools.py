@@ -1,4 +1,4 @@
-"""The tools that make, read, choose and forget projects."""
+"""Tools that create, index, select and delete projects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INGEST_S = 3_600.0
 LOOK_S = 0.5
 FILES = 500
 LISTED = 20
-"""Files that a result names of those that were not read, and of those that were left out on purpose."""
+"""Maximum unread or skipped files that a result names."""
 
 
 class _Changing(ProjectTool):
@@ -47,11 +47,11 @@ class _Changing(ProjectTool):
         return first_outside(call.subjects.paths, roots)
 
     def folder(self, text: str, context: ToolContext) -> str:
-        """A granted folder as a project has it."""
+        """Return a granted folder in the form stored with a project."""
         return real(self.place(text, context), context)
 
     async def make(self, name: str, root: str, *, embedded: bool = True) -> Project:
-        """A new project of a folder without links; one that became a link since it was looked at is refused."""
+        """Create a project of a folder without links; a folder that meanwhile became a link is refused."""
         made = await self.projects.create(name, root, embedded=embedded)
         if made.root != root:
             await self.projects.delete(made.id)
@@ -59,7 +59,7 @@ class _Changing(ProjectTool):
         return made
 
     async def read(self, project: Project, paths: Sequence[str], context: ToolContext, *, force: bool = False) -> ToolResult:
-        """Read files of a project and wait for it; stopping the call pauses it."""
+        """Index files of a project and wait; stopping the call pauses indexing."""
         await self.projects.ingest(project.id, paths, force=force)
         state = await self.followed(project, context)
         if not (state.changed or state.unchanged or state.removed) and not await in_tool_thread(_any, paths or [project.root]):
@@ -91,10 +91,10 @@ class _Changing(ProjectTool):
         )
 
     async def followed(self, project: Project, context: ToolContext) -> IngestState:
-        """Wait until a project is no longer being read, saying how far it is.
+        """Wait until indexing of a project ends, reporting progress.
 
         Raises:
-            ToolError: ``ingest_failed`` when it was not read to its end.
+            ToolError: ``ingest_failed`` if it did not complete.
         """
         waiting = asyncio.ensure_future(self.projects.wait(project.id))
         try:
@@ -139,7 +139,7 @@ class CreateProject(_Changing):
     )
 
     def describe(self, input: CreateInput) -> Call:
-        """A call with a template changes files, and is asked about as such."""
+        """Describe the call; with a template it changes files, and needs the corresponding approval."""
         call = super().describe(input)
         if not input.template:
             return call
@@ -168,7 +168,7 @@ class CreateProject(_Changing):
         return basic(input.name, input.language.casefold()) if input.template == "basic" else {}
 
     def _begin(self, input: CreateInput, context: ToolContext) -> list[FileChange]:
-        """Make the folder and those files of the template that are not there; each can be undone. Runs in a thread."""
+        """Create the folder and missing template files, undoably. Runs in a thread."""
         files = self.services.files
         if files is None:
             raise ToolError("Files cannot be used here.", code="no_workspace")
@@ -418,7 +418,7 @@ class GenerateEmbeddings(_Changing):
         kinds = [kind_of(input.entity)] if input.entity else []
         project = await self.named("", context)
         if not project.embedded:
-            project = await self.projects.change(project.id, embedded=True)  # else no search would look at them
+            project = await self.projects.change(project.id, embedded=True)  # otherwise searches would ignore them
         await self.projects.wait(project.id)
         await self.projects.embed(project.id, kinds=kinds, force=input.force)
         state = await self.followed(project, context)
@@ -464,5 +464,5 @@ class ForgetPath(_Changing):
 
 
 def _any(paths: Sequence[str]) -> bool:
-    """Whether one of them exists."""
+    """Whether any of them exists."""
     return any(Path(path).exists() for path in paths)

@@ -1,1 +1,1 @@
-"""Section ``rag_ops``: looking things up in projects."""
+"""Section ``rag_ops``: search in projects."""

@@ -1,4 +1,4 @@
-"""The tools that look things up in projects."""
+"""Tools that search in projects."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_o
 from atelier_desk.tools.sections import KNOWLEDGE
 
 MOST = 50
-"""Results of one search or query."""
+"""Maximum results of a search or query."""
 NONE = (
     "There is no project yet. The user can have a folder read as one in the Projects window (atelier projects create), and agents with "
     "setup_project can make one of the workspace."
 )
 WORDS_ALONE = "Found by words alone: no vectors were compared. Where they are missing, generate_embeddings makes them."
 ALWAYS_TEXT = frozenset({EntityKind.SCOPE, EntityKind.SECTION})
-"""Kinds that get a vector wherever any are made."""
+"""Kinds that are always embedded when any are."""
 AROUND = 60
-"""Entities of one exploration."""
+"""Maximum entities of an exploration."""
 LISTED = ("type", "language")
-"""Fields of few values: when nothing has the one that was asked for, those that there are are named."""
+"""Fields with few values: if none matches, the existing values are listed."""
 VALUES = 20
-"""Values that are named."""
+"""Maximum number of values listed."""
 
 
 class RagTool(ProjectTool):
@@ -57,10 +57,10 @@ class RagTool(ProjectTool):
             shown = {each.id for each in await self.readable([hit.entity for hit in found], context)}
             hits = [hit for hit in found if hit.entity.id in shown][:limit]
             if len(found) < most or len(hits) == limit:
-                break  # else what the agent may not read stood in the way of what it may
+                break  # otherwise unreadable results would displace readable ones
         outside = await self.outside([hit.entity for hit in hits], context)
         notes = [OUTSIDE] if any("://" in hit.entity.path for hit in hits) else []
-        wanted = any(each.embedded for each in projects)  # else a person wants none
+        wanted = any(each.embedded for each in projects)  # otherwise the person wants none
         if wanted and all(hit.cosine is None for hit in hits) and any(hit.entity.kind in ALWAYS_TEXT for hit in hits):
             notes.append(WORDS_ALONE)
         note = {"note": " ".join(notes)} if notes else {}
@@ -70,14 +70,14 @@ class RagTool(ProjectTool):
 
     @staticmethod
     def where(projects: Sequence[Project], context: ToolContext) -> dict[str, Any]:
-        """By project, the folder that paths count from, where that is not the folder that the agent's own paths count from."""
+        """Return, by project, the base folder of its paths, if it differs from the base of the agent's own paths."""
         own = os.path.realpath(context.roots[0]) if context.roots else ""
         roots = {each.name: each.root for each in projects if each.root and each.root != own}
         return {"paths_are_below": roots} if roots else {}
 
     @staticmethod
     def unread(projects: Sequence[Project]) -> dict[str, Any]:
-        """The projects of which not all is known yet: what is not found may stand there all the same."""
+        """Return the projects that are not fully indexed: what is not found may still exist."""
         names = [each.name for each in projects if each.root and each.ingested_at is None]
         return {"not_read_yet": names, "hint": "ingest_directory reads a project to its end."} if names else {}
 
@@ -187,7 +187,7 @@ class QueryEntities(RagTool):
         return ToolResult({"success": True, "project": project.name, "total": total, "results": rows, **hint}, tainted=outside)
 
     async def _values(self, project: Project, kind: EntityKind, field: str, reads: Callable[[str], bool]) -> list[str]:
-        """The values that a field has among the entities of a kind that the agent may read, in order."""
+        """Return the sorted values of a field among readable entities of a kind."""
         values: list[str] = []
         while len(values) < VALUES:
             after = {field: {"gt": values[-1] if values else ""}}
@@ -253,7 +253,7 @@ class ExploreRelationships(RagTool):
         entity_id, near = await self._id(input.entity_id, context)
         if not entity_id:
             words = f"There is no single entity {input.entity_id[:200]}. Nearest: {'; '.join(map(_place, near)) or 'none'}. Give the id."
-            # What strangers call things is read here as well.
+            # Names written by others are also read here.
             return replace(ToolResult.failure(words, "not_found"), tainted=await self.outside(near, context))
         relations = [RelationKind(input.relationship)] if input.relationship else []
         found = await self.projects.explore(
@@ -262,7 +262,7 @@ class ExploreRelationships(RagTool):
         if not await self.readable([found.start], context):
             raise ToolError("There is no entity {id} that you may read.", code="not_found", id=input.entity_id[:200])
         shown = {each.id for each in await self.readable([each.entity for each in found.neighbours], context)}
-        # A relation may lead through what the agent may not read: that has no name here.
+        # A relation may pass through an unreadable entity, which is not named.
         names = {each.entity.id: each.entity.qualified or each.entity.name for each in found.neighbours if each.entity.id in shown}
         names[found.start.id] = found.start.qualified or found.start.name
         rows = []
@@ -278,8 +278,7 @@ class ExploreRelationships(RagTool):
         )
 
     async def _id(self, text: str, context: ToolContext) -> tuple[str, list[Entity]]:
-        """The id of what a model names: an id, or a name that only one entity has; else none, and what can be given in its place: entities
-        that the agent may read."""
+        """Resolve an id or a unique name. Otherwise return readable candidates instead."""
         if is_entity_id(text):
             return text, []
         project = await self.named("", context)
@@ -326,10 +325,10 @@ class BrainSearch(RagTool):
         return await self.search(input.query, chosen, "", input.limit, 0.0, context)
 
     async def _loaded(self, context: ToolContext) -> list[Project]:
-        """The loaded projects that the agent may look into.
+        """Return the loaded projects that the agent may access.
 
         Raises:
-            ToolError: ``not_found`` when there is none: an empty answer would say that the words stand nowhere.
+            ToolError: ``not_found`` if there is none: an empty result would wrongly mean that the words do not occur.
         """
         known = await self.visible(context)
         loaded = [each for each in known if each.loaded]
@@ -339,4 +338,4 @@ class BrainSearch(RagTool):
                 code="not_found",
                 names=", ".join(each.name for each in known),
             )
-        return loaded or [await self.named("", context)]  # with none at all, it says how to make one
+        return loaded or [await self.named("", context)]  # if there is none at all, the error says how to create one

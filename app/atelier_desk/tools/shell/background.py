@@ -1,4 +1,4 @@
-"""Commands in the background: ``list_commands``, ``command_output``, ``command_input`` and ``command_stop``."""
+"""Background commands: ``list_commands``, ``command_output``, ``command_input`` and ``command_stop``."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from atelier_desk.tools.shell import command_start, held_file_results
 from atelier_desk.workspace.processes.commands import KeptOutput
 
 PART = limits.COMMAND_PART
-"""Bytes of output read at once."""
+"""Maximum bytes of output read at once."""
 CommandId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the command, as run_command gave it.")]
 
 
 class _OfCommands(DescribedTool):
-    """A tool over the commands of the call's workflow."""
+    """A tool for background commands of the call's workflow."""
 
     section = SHELL
     icon = "terminal"
     needs_workspace = True
 
     def network(self, command_id: str) -> bool:
-        """Whether what is written to the command may leave the machine."""
+        """Whether input to the command may leave the machine."""
         kept = next((each for each in command_start.commands_of(self.services).of("") if each.id == command_id), None)
         return kept is not None and (kept.process.order.sandbox or {}).get("kind") not in ("reading", "workspace")
 
     def found(self, command_id: str, context: ToolContext) -> KeptOutput:
-        """The command; raises ``ToolError``."""
+        """Return the command; raises ``ToolError``."""
         commands = command_start.commands_of(self.services)
         kept = commands.get(context.workflow_id, command_id)
         if kept is None:
@@ -153,11 +153,11 @@ class CommandInput(_OfCommands):
     )
 
     def describe(self, input: InputInput) -> Call:
-        # That the command may reach the network was allowed for what it was started with, and not for all that is written to it later.
+        # Network access was approved for the started command, not for everything written to it later.
         said = super().describe(input)
         kept = next((each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None)
         if kept is not None and kept.process.order.sandbox is None:
-            # To write to a shell without a sandbox is to run a command without one.
+            # Writing to an unsandboxed shell runs commands without a sandbox.
             said = replace(said, subjects=said.subjects.model_copy(update={"sandbox": "none"}))
         return replace(said, effect=Effect.NETWORK) if self.network(input.command_id) else said
 

@@ -1,4 +1,4 @@
-"""Captures what a command changes in the workspace, so that a person can see and undo it, and holds protected files back."""
+"""Record what a command changed in the workspace for display and undo, and hold protected files."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from atelier_desk.workspace.processes import sandbox
 from atelier_desk.workspace.processes.commands import KeptOutput
 
 _NAMED = 20
-"""Files that a result names and a card shows."""
+"""Maximum files named in a result and shown on a card."""
 
 
 @dataclass(slots=True)
 class CapturedChanges:
-    """What a command changed; empty until it is over."""
+    """Changes of a command; empty until it ends."""
 
     changed: ChangedSet = field(default_factory=ChangedSet)
     settled: Settled = field(default_factory=Settled)
     guarded: tuple[str, ...] = ()
     """Protected files that it must not change."""
     command: KeptOutput | None = None
-    """The command, once it was started."""
+    """The command, once started."""
 
     def into(self, result: ToolResult) -> ToolResult:
-        """The result with the files that were changed."""
+        """Add the changed files to the result."""
         parts, lost = self.changed.parts, self.changed.lost
         said = held_file_results.of_protected(self.settled, self.guarded, result)
         if parts:
@@ -60,11 +60,11 @@ class CapturedChanges:
 async def protecting(
     services: ToolServices, context: ToolContext, place: CommandPlace, judgement: Judgement, cwd: str = "", *, box: str
 ) -> ProtectedFiles:
-    """The protected files before a command: what it must find read-only.
+    """Record the protected files before a command, which it must find read-only.
 
     Args:
         judgement: its line, which runs in ``cwd``.
-        box: the sandbox it gets.
+        box: its sandbox.
     """
     return await in_tool_thread(_protecting, services, context.protected, place, judgement, cwd, box)
 
@@ -73,7 +73,7 @@ def _protecting(
     services: ToolServices, allowed: ProtectedTargets | None, place: CommandPlace, judgement: Judgement, cwd: str, box: str
 ) -> ProtectedFiles:
     if services.files is not None:
-        settle_all(services.files)  # what another program that still runs did is not this one's
+        settle_all(services.files)  # changes of other running programs must not be attributed to this one
     folders = [str(root) for root in place.roots]
     allowed = allowed or protected_names.targets(judgement, cwd, folders)
     may_change = partial(protected_names.may_change, allowed, judgement, cwd, folders)
@@ -89,7 +89,7 @@ def author_of(context: ToolContext) -> Author:
 async def capturing(
     services: ToolServices, context: ToolContext, place: CommandPlace, *, writes: bool, protected: ProtectedFiles | None = None
 ) -> AsyncIterator[CapturedChanges]:
-    """Around a command: its changes are kept however it ends. ``writes``: whether it may change files at all."""
+    """Enclose a command and record its changes however it ends. ``writes``: whether it may change files at all."""
     made = CapturedChanges()
     if services.files is None or not writes:
         yield made
@@ -102,7 +102,7 @@ async def capturing(
         await in_tool_thread(protected.begin, author_of(context))
 
     def after() -> None:
-        # First what is held goes: it is no change that can be undone.
+        # Held files first: they are not undoable changes.
         if protected is not None:
             made.settled = protected.settle()
             protected.close()
@@ -122,7 +122,7 @@ async def capturing(
 
 
 def take_over(files: WorkspaceFiles, author: Author, command: KeptOutput) -> list[HeldFile]:
-    """Hold what the launcher of a command that is over took away because git would run it. Blocks."""
+    """Hold files that the launcher of an ended command removed because git would execute them. Blocks."""
     guarded = command.process.guarded
     taken, left = adopt(files, author, guarded.held)
     command.process.guarded = replace(guarded, held=left)
@@ -130,19 +130,22 @@ def take_over(files: WorkspaceFiles, author: Author, command: KeptOutput) -> lis
 
 
 def _without_denied_text(part: FileChange, context: ToolContext, place: CommandPlace) -> FileChange:
-    """A change without its text, where the rules do not let a result tell of the file."""
+    """Remove a change's text where the rules do not allow revealing the file."""
     readable = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
     return part if readable else part.model_copy(update={"diff": ""})
 
 
 def _written(changed: ChangedSet, root: Path) -> list[str]:
-    """The files that a command wrote, absolute; ``root`` is where relative paths of the workspace start."""
+    """Return the absolute paths of files a command wrote; ``root`` is the base of relative workspace paths."""
     names = [part.path for part in changed.parts if part.after] + list(changed.lost)
     return [str(root / name) for name in names]
 
 
 def watch(services: ToolServices, context: ToolContext, kept: KeptOutput, protected: ProtectedFiles) -> None:
-    """While a command runs in the background: its protected files are settled whenever something may obey them, and at its end."""
+    """Watch a background command.
+
+    Its changes to protected files are processed before anything may obey them, and at its end.
+    """
     files = services.files
     if files is None:
         return
@@ -158,7 +161,7 @@ def watch(services: ToolServices, context: ToolContext, kept: KeptOutput, protec
 
 
 async def in_background(services: ToolServices, context: ToolContext, place: CommandPlace, start: Awaitable[KeptOutput]) -> KeptOutput:
-    """Start a command that goes on by itself. Its folders are marked as a whole until it is over, and then what it wrote is."""
+    """Start a background command. Its folders are marked as a whole until it ends, then the files it wrote."""
     if services.files is None or not context.tainted:
         return await start
     marks = services.files.marks

@@ -1,4 +1,7 @@
-"""How a judged command line is started: without a shell when it is one plain command, its programs from outside of the workspace."""
+"""Start an assessed command line.
+
+Without a shell if it is one plain command; programs come from outside the workspace.
+"""
 
 from __future__ import annotations
 
@@ -36,21 +39,24 @@ hash help history jobs let local logout mapfile popd pushd read readarray readon
 typeset ulimit umask unalias unset wait
 """
 BUILT_IN = frozenset(_WORDS.split())
-"""Words that the shell carries out itself and that must stay words (bash(1), "SHELL BUILTIN COMMANDS", without those that are programs as
-well, like ``echo`` and ``test``); every other program is named by its file."""
+"""Words executed by the shell itself, which must stay words (bash(1), "SHELL BUILTIN COMMANDS", except those that are also
+programs, like ``echo`` and ``test``).
+
+Every other program is named by its file.
+"""
 NOTHING = Hidden()
 LAST_SIGNAL = 64
-"""Of Linux; a program that ends with a higher status, as git does with 255, chose it itself."""
+"""Highest Linux signal; a higher exit status, such as git's 255, was chosen by the program."""
 TOLD_EVERY_S = 0.2
 TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class CommandPlace:
-    """The workspace of a call and the folder in it where a command runs.
+    """The workspace of a call and the subfolder where a command runs.
 
-    ``roots``: all granted folders, ``root`` first; ``skills``: those of skills that were taken up, whose scripts can be read;
-    ``settings_allowed``: whether a person said yes to a repository's settings (``Repository.rule``).
+    ``roots``: all granted folders, ``root`` first; ``skills``: folders of used skills, whose scripts can be read;
+    ``settings_allowed``: whether a person approved a repository's settings (``Repository.rule``).
     """
 
     root: Path
@@ -61,7 +67,7 @@ class CommandPlace:
 
 
 def where(context: ToolContext, folder: str = "") -> CommandPlace:
-    """The workspace; raises ``ToolError`` when there is none, or when ``folder`` is not a folder in it."""
+    """Return the workspace; raises ``ToolError`` if there is none, or if ``folder`` is not a folder in it."""
     root = context.workspace
     if root is None:
         raise ToolError(NO_WORKSPACE, code="no_workspace")
@@ -76,16 +82,16 @@ def where(context: ToolContext, folder: str = "") -> CommandPlace:
 
 
 def commands_of(services: ToolServices) -> Commands:
-    """The commands of this Atelier; a registry made without one gets its own."""
+    """Return this Atelier's commands; a registry without them gets its own."""
     if services.commands is None:
         services.commands = Commands(services.hidden, services.told)
     return services.commands
 
 
 async def hidden(context: ToolContext, judgement: Judgement | None) -> Hidden:
-    """What rules keep from a command that is started now; a program without a line has no judgement."""
+    """Return what rules hide from a command that is started now; a program without a line has no judgement."""
     if not context.denied or not sandbox.hides():
-        # A person was asked about it where nothing can be hidden.
+        # Where nothing can be hidden, a person was asked.
         return Hidden()
     return await in_tool_thread(context.denied.hidden, judgement, context.denied_allowed)
 
@@ -102,12 +108,12 @@ def boxed(
     only: tuple[Path, ...] | None = None,
     changes_repositories: bool = False,
 ) -> Order:
-    """The command in the sandbox that it was allowed: ``workspace`` or ``network``; ``none`` leaves it as it is.
+    """Return the command in its approved sandbox: ``workspace`` or ``network``; ``none`` leaves it unchanged.
 
     Args:
-        kept_from: what rules keep from it.
-        read_only: what it must find read-only besides.
-        only: what it reads besides the workspace, see ``named``.
+        kept_from: what rules hide from it.
+        read_only: further read-only paths.
+        only: readable paths besides the workspace, see ``named``.
         changes_repositories: see ``sandbox.working``.
     """
     if kind not in ("workspace", "network"):
@@ -121,38 +127,44 @@ def boxed(
     )  # fmt: skip
     if box is None:
         return order
-    # Its own folders of the home cannot be written, nor settings with tokens be read.
+    # It cannot write to its usual home folders, nor read settings with tokens.
     own = {"TMPDIR": str(temporary), "XDG_CACHE_HOME": str(temporary / "cache"), "npm_config_cache": str(temporary / "cache/npm")}
     own |= {"COMPOSER_HOME": str(temporary / "composer"), "POETRY_CONFIG_DIR": str(temporary / "poetry")}
     own |= dict.fromkeys(("npm_config_userconfig", "BUNDLE_USER_CONFIG"), os.devnull)
-    # In a user namespace there is but one user: fakeroot must not even try.
+    # A user namespace has only one user: fakeroot must not try to change owners.
     own["FAKEROOTDONTTRYCHOWN"] = "1"
-    # One with an input runs in the background, while people work in the same folders.
+    # Interactive ones run in the background, while people work in the same folders.
     checked = CHECK_S if order.interactive else 0.0
     return replace(order, sandbox=box, environment={**order.environment, **own}, check_s=checked)
 
 
 def named(judgement: Judgement, place: CommandPlace) -> tuple[Path, ...] | None:
-    """The files that a line of programs that only read was allowed to read: those that it names. None for any other line, for git, whose
-    repository may lie anywhere, and for programs that are not the system's, which may need files beside them."""
+    """Return the files that an unasked, read-only line may read: those it names.
+
+    None for any other line, for git, whose repository may be anywhere, and for programs outside the system, which may
+    need files beside them.
+    """
     programs = [command.arguments[0] for command in judgement.line.commands] if judgement.line is not None else []
     found = [environment.program(name, place.folder, place.root) for name in programs if name not in BUILT_IN]
     if judgement.kind is not Does.READS or "git" in programs or not all(sandbox.is_of_system(file) for file in found):
         return None
-    # A pattern of names stands for files in the folder before it.
+    # A pattern of names refers to files in its leading folder.
     starts = (file.name[: file.first_glob].rpartition("/")[:2] if file.globs else (file.name, "") for file in judgement.files)
     return tuple(place.folder / (before or slash) for before, slash in starts)
 
 
 def same_with_files(judgement: Judgement) -> tuple[str, ...]:
-    """The tools and the section that do with files what a line does with them: rules against their paths hold for the line too."""
+    """Return the tools and section equivalent to what a line does with files.
+
+    Their path rules apply to the line too.
+    """
     if not judgement.files:
         return ()
     return (FILES, "read_file", *(("write_file", "edit_file", "delete_path") if judgement.writes else ()))
 
 
 def kind_of(wanted: Kind, *, safe: bool) -> Kind:
-    """The sandbox that a command really gets on this system."""
+    """Return the sandbox that a command really gets on this system."""
     if not sandbox.available():
         return "none"
     return "reading" if safe else wanted
@@ -161,11 +173,11 @@ def kind_of(wanted: Kind, *, safe: bool) -> Kind:
 async def order_of(
     judgement: Judgement, place: CommandPlace, *, data: Sequence[Path] = (), interactive: bool = False, context: ToolContext | None = None
 ) -> Order:
-    """What is started for a line, without a sandbox unless it only reads; raises ``ToolError``.
+    """Return the order to start a line, unsandboxed unless it only reads; raises ``ToolError``.
 
-    A line that only reads runs although nobody was asked. So what asking would have shown is made sure of here: no file of it lies
-    outside through a link, its programs are the system's, and git is told to run nothing that a repository names. ``data`` is closed to it
-    wherever it lies: the program's own.
+    Read-only lines run without asking, so everything that asking would have shown is checked here: no link leads
+    outside, programs are the system's, and git executes nothing that a repository names. ``data``, the program's own,
+    is hidden wherever it lies.
     """
     safe = judgement.safe
     masked = (await hidden(context, judgement)).masked if safe and context is not None else ()
@@ -213,12 +225,12 @@ async def order_of(
 
 
 def _reads_git(judged: JudgedCommand) -> bool:
-    """Whether a command is a git that only reads, wherever its output goes."""
+    """Whether a command is a read-only git, wherever its output goes."""
     return judged.command.arguments[0] == "git" and judged.kind is not Does.RUNS
 
 
 def _words(arguments: tuple[str, ...], command: Simple) -> tuple[ShellWord, ...]:
-    """Plain words, but those of the command that may become file names stay as they are."""
+    """Return plain words, keeping those of the command that the shell may expand to file names."""
     globbed = {word.text: word for word in command.words if word.globs}
     return tuple(globbed.get(text, ShellWord(((text, False),))) for text in arguments)
 
@@ -232,12 +244,12 @@ def _not_found(name: str, place: CommandPlace, *, safe: bool) -> ToolError:
 
 
 def not_found(name: str) -> ToolError:
-    """The error for a program of the machine that a tool needs."""
+    """Return the error for a missing program of the machine."""
     return ToolError(f"This machine has no {name}. Tell the user that it is needed.", code="not_found")
 
 
 def environment_of(place: CommandPlace) -> dict[str, str]:
-    """The environment of a command that a person was asked about."""
+    """Return the environment of a command that was approved."""
     return _environment(place, safe=False, reads_git=False)
 
 
@@ -255,9 +267,10 @@ def _in_shell(text: str, place: CommandPlace, *, safe: bool, reads_git: bool) ->
 
 
 async def _settings(file: str, place: CommandPlace, folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The names of the settings that git finds in the folder that ``cd`` led to, and the files besides the workspace that it must read.
+    """Return the names of git's settings in the folder after ``cd``, and the files outside the workspace that it must
+    read.
 
-    They may have changed since the call was decided about: ``ToolError`` unless a person said yes to them as they are now.
+    They may have changed since the decision: raises ``ToolError`` unless a person approved the present ones.
     """
     found = await in_tool_thread(repository.look, file, place.folder / folder, place.roots)
     if found.rule and not place.settings_allowed(found.rule):
@@ -270,7 +283,7 @@ async def _settings(file: str, place: CommandPlace, folder: str) -> tuple[tuple[
 
 
 async def start(services: ToolServices, context: ToolContext, order: Order, line: str, *, background: bool = False) -> KeptOutput:
-    """Start it; raises ``ToolError``."""
+    """Start a command; raises ``ToolError``."""
     try:
         return await commands_of(services).start(
             order, line=line, workflow_id=context.workflow_id, run_id=context.run_id, call_id=context.call_id, background=background
@@ -282,7 +295,7 @@ async def start(services: ToolServices, context: ToolContext, order: Order, line
 
 
 async def until_end(kept: KeptOutput, context: ToolContext, timeout_s: float) -> None:
-    """Wait for a command, showing what it prints; it is ended when its time is over or the call is stopped."""
+    """Wait for a command while showing its output; end it on timeout or when the call is stopped."""
     process = kept.process
     loop = asyncio.get_running_loop()
     until = loop.time() + timeout_s
@@ -297,7 +310,7 @@ async def until_end(kept: KeptOutput, context: ToolContext, timeout_s: float) ->
                 context.progress(0, process.output.last(TOLD_LINES, TOLD_CHARACTERS, in_colour=True))
     finally:
         if process.running:
-            # Also when the call itself is cancelled: nothing of it goes on.
+            # Also when the call itself is cancelled: nothing of it continues.
             await asyncio.shield(process.end())
 
 
@@ -323,14 +336,14 @@ ENDED_BY: dict[str, Callable[[KeptOutput], str]] = {
 
 
 def explained(result: ToolResult, kept_from: Hidden) -> ToolResult:
-    """The result of a command that failed, with what rules kept from it."""
+    """Add what rules hid to the result of a failed command."""
     if result.success or not kept_from.note:
         return result
     return replace(result, data={**result.data, "hidden": kept_from.note})
 
 
 def facts(kept: KeptOutput) -> dict[str, Any]:
-    """What every result says of a command: how it went, and its output or head and tail of it."""
+    """Return the common facts of a command's results: how it ended, and its output or head and tail."""
     process = kept.process
     shown = process.output.shown()
     said: dict[str, Any] = {
@@ -361,7 +374,7 @@ def facts(kept: KeptOutput) -> dict[str, Any]:
 
 
 def result(kept: KeptOutput) -> ToolResult:
-    """The result of a command that is over: a success when its exit status is 0. Its output is a part of it that its card shows."""
+    """Return the result of an ended command: success if its exit status is 0. Its card shows the output."""
     said = facts(kept)
     title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
     text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
@@ -375,7 +388,7 @@ TITLES = {
     "network": N_("Output · sandboxed, with the network"),
     "none": N_("Output · not sandboxed"),
 }
-"""What stands above an output, by the sandbox the command ran in."""
+"""Headings of an output, by sandbox."""
 
 
 def _ended(kept: KeptOutput, said: dict[str, Any]) -> ToolResult:

@@ -15,7 +15,7 @@ from atelier_desk.workspace.processes.sandbox import Kind
 
 
 class FixedCommand(DescribedTool):
-    """Its command is made from checked arguments, never from a text that a shell reads."""
+    """A tool whose command is built from checked arguments, never from text parsed by a shell."""
 
     section = SHELL
     icon = "terminal"
@@ -25,7 +25,7 @@ class FixedCommand(DescribedTool):
     async def perform(
         self, program: str, arguments: tuple[str, ...], context: ToolContext, timeout_s: float, *, box: Kind = "workspace"
     ) -> ToolResult:
-        """Run a program from outside of the workspace in the workspace folder; raises ``ToolError``."""
+        """Run a program from outside the workspace in the workspace folder; raises ``ToolError``."""
         place = command_start.where(context)
         file = environment.program(program, place.folder, place.root)
         if not file:

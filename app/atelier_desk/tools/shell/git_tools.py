@@ -1,4 +1,4 @@
-"""``git_status`` and ``git_diff``: git asked in a way in which no setting of the repository runs anything."""
+"""``git_status`` and ``git_diff``: run git so that no repository setting executes anything."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Git(DescribedTool):
     needs_workspace = True
 
     async def ask(self, context: ToolContext, *arguments: str) -> KeptOutput:
-        """Run one of git's reading commands; raises ``ToolError``."""
+        """Run a read-only git command; raises ``ToolError``."""
         place = command_start.where(context)
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
@@ -71,7 +71,7 @@ class GitStatus(_Git):
 
 
 _MOST = 1024 * 1024
-"""Bytes of the answer that are read."""
+"""Maximum bytes of git's answer."""
 
 
 def _status(records: list[str]) -> dict[str, Any]:

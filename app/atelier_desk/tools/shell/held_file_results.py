@@ -1,4 +1,4 @@
-"""What a result and its card say of what a command left for git to run, and of the protected files it changed or made."""
+"""Results and cards about held and protected files after a command."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atelier_desk.workspace.checkpoints.protected_files import Settled
 from atelier_desk.workspace.processes.process import Guarded
 
 _NAMED = 20
-"""Names of one kind that a result holds."""
+"""Maximum names of one kind in a result."""
 _NOTES = {
     "put_back": "It changed what git runs outside the sandbox; that is as it was before. A change of git's settings that is needed is "
     "a command of its own (git config, git remote, git branch -u, git submodule): the user is asked, and it stays.",
@@ -35,7 +35,7 @@ _PROTECTED_NOTES = {
     "not_restored": "These protected files were changed, and could not be put back. Tell the user.",
 }
 _READ_ONLY_ERRORS = ("Read-only file system", "EROFS", "Device or resource busy", "EBUSY", "Operation not permitted")
-"""What programs print when a file is read-only (Linux, node, macOS)."""
+"""Messages of programs about read-only files (Linux, node, macOS)."""
 _READ_ONLY_NAMED = 5
 UNCHECKED = "What the command left in repositories was not checked, because its launcher was killed. Tell the user to look at .git."
 
@@ -44,9 +44,10 @@ _OF_GIT = re.compile(rf"^.*\.git(?:modules)?\b.*(?:{'|'.join(_READ_ONLY_ERRORS)}
 
 
 def git_read_only(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
-    """For the model: that git's settings and hooks were read-only for a command, when its output says that it failed at them.
+    """Tell the model that git's settings and hooks were read-only, if the output shows that a command failed because of
+    it.
 
-    It may have succeeded all the same, as ``git push -u`` and the scripts of packages do. ``box``: its sandbox.
+    It may have succeeded otherwise, like ``git push -u`` and package scripts. ``box``: its sandbox.
     """
     fixed = [path for path in (*(box or {}).get("keep", ()), *(box or {}).get("pinned", ())) if "/.git" in path]
     if not fixed or not _OF_GIT.search(output):
@@ -64,18 +65,18 @@ _NO_NETWORK = re.compile(
     r"|EAI_AGAIN|getaddrinfo|nodename nor servname|No address associated with hostname|failed to lookup address",
     re.IGNORECASE,
 )
-"""What programs print where there is no network (curl, git, Python, node, Rust, macOS)."""
+"""Messages of programs without network (curl, git, Python, node, Rust, macOS)."""
 
 
 def no_network(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
-    """For the model: that a command had no network, when its output says that it missed it. ``box``: its sandbox."""
+    """Tell the model that a command had no network, if its output shows that it needed it. ``box``: its sandbox."""
     if box is None or box.get("kind") == "network" or not _NO_NETWORK.search(output):
         return {}
     return {"no_network": 'It ran without the network. If it needs it, call it again with sandbox "network": the user is asked.'}
 
 
 def of_repositories(guarded: Guarded) -> dict[str, Any]:
-    """For the model; empty when nothing was done."""
+    """Tell the model what was done to repositories; empty if nothing."""
     said: dict[str, Any] = {}
     for name in _NOTES:
         names = _names(guarded, name)
@@ -87,7 +88,7 @@ def of_repositories(guarded: Guarded) -> dict[str, Any]:
 
 
 def parts(guarded: Guarded) -> tuple[TextPart, ...]:
-    """For the card: what is held, with the file it is held in."""
+    """Return the card parts for held files."""
     found: list[TextPart] = []
     if guarded.unchecked:
         found.append(TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"))
@@ -99,9 +100,9 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
 
 
 def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, Any]:
-    """For the model, of protected files: what was held, restored or left; what ``result`` says of repositories stays in it.
+    """Tell the model which protected files were held, restored or left; keep what ``result`` says of repositories.
 
-    ``guarded``: those the command must not change, which a command that failed at them is told.
+    ``guarded``: those the command must not change, named if it failed because of them.
     """
     said: dict[str, Any] = {}
     names = {"held": [each.path for each in settled.held], "restored": settled.restored, "not_restored": settled.left}

@@ -1,4 +1,4 @@
-"""``run_npm_script`` and ``install_package``: a project's own scripts, and packages from a registry."""
+"""``run_npm_script`` and ``install_package``: project scripts, and packages from a registry."""
 
 from __future__ import annotations
 

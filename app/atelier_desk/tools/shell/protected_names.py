@@ -1,7 +1,7 @@
 # ruff: noqa: PTH118, PTH120
-"""Which protected names a command line names or rewrites: a person is asked about those, and a yes covers them alone.
+"""Protected names that a command line names or rewrites: a person is asked about them, and an approval covers only them.
 
-What a program touches without naming it is no question: it finds those files read-only, and what it makes waits for a person
+Files that a program touches without naming them need no question: they are read-only for it, and new ones are held
 (``protected_files``).
 """
 
@@ -27,10 +27,13 @@ from atelier_desk.workspace.glob_matching import Patterns, TooManyError
 from atelier_desk.workspace.processes import environment, git_files
 
 _JOINED = re.compile(r"[=:,@]")
-"""Between an option and its value, or several names in one word: ``of=AGENTS.md``, ``HEAD:AGENTS.md``, ``-v=a:b``."""
+"""Separators between an option and its value, or several names in one word.
+
+``of=AGENTS.md``, ``HEAD:AGENTS.md``, ``-v=a:b``.
+"""
 _ALIKE = 1_000
 _NAMED = 5
-"""Names that a question says."""
+"""Maximum names in a question."""
 _GIT_S = 10.0
 
 _REWRITES = frozenset({
@@ -38,7 +41,7 @@ _REWRITES = frozenset({
     "read-tree", "checkout-index", "sparse-checkout",
 })  # fmt: skip
 _BRINGS = frozenset({"clone", "submodule", "worktree"})
-"""git commands that bring whole folders of files."""
+"""git commands that create whole folders of files."""
 _ONLY = {
     "stash": ({"list", "show", "drop", "clear", "create", "store"}, False),
     "worktree": ({"list", "lock", "unlock", "prune", "remove"}, False),
@@ -52,10 +55,10 @@ _TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace",
 
 
 def targets(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[str] = ()) -> ProtectedTargets:
-    """What a line names or rewrites; blocks.
+    """Return what a line names or rewrites; blocks.
 
     Args:
-        cwd: the folder it runs in, from the first of the granted ``folders`` on.
+        cwd: the folder it runs in, relative to the first of the granted ``folders``.
         own: see ``protected``.
     """
     if not folders:
@@ -89,16 +92,16 @@ def targets(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequenc
 def may_change(
     allowed: ProtectedTargets, judgement: Judgement, cwd: str, folders: Sequence[str], there: Iterable[str]
 ) -> Callable[[str], bool]:
-    """Says of an absolute path whether the line may change it, now that it runs: what it names was asked about. Blocks.
+    """Return a predicate: may the running line change an absolute path, given what was approved? Blocks.
 
     Args:
-        there: the protected files that are there, absolute. What git tracks is read once, so ask anew after the command.
+        there: existing protected files, absolute. What git tracks is read once, so call again after the command.
     """
     start = os.path.join(folders[0], os.path.expanduser(cwd))  # noqa: PTH111
     below = [*allowed.below]
     written = [os.path.join(start, file.name) for file in judgement.writes if not file.globs]
     if all(judged.kind is not Kind.RUNS for judged in judgement.commands) and judgement.commands:
-        # Only what it names is changed, and below that every such name was looked for before.
+        # Only what it names is changed, and names below it were searched before.
         below += [each for path in written for each in (_whole(path), realpath(path))]
     else:
         below += [path for path in there if any(within(_whole(each), path) or within(realpath(each), path) for each in written)]
@@ -108,14 +111,14 @@ def may_change(
         real = os.path.join(realpath(os.path.dirname(path)), os.path.basename(path))  # noqa: PTH119
         if any(within(each, path) or within(each, real) for each in below):
             return True
-        # What git put there with a yes is tracked by now.
+        # By now git tracks what it created with approval.
         return any(real in tracked(folder) for folder in allowed.repositories)
 
     return may
 
 
 def _words(judged: JudgedCommand, folder: str) -> Iterator[str]:
-    """What each word of a command can name: itself, its parts, and the files that a pattern stands for."""
+    """Yield what each word of a command can name: itself, its parts, and matches of a pattern."""
     for word in judged.command.words[1:]:
         text = word.text
         yield from dict.fromkeys((text, *_JOINED.split(text)))
@@ -130,7 +133,7 @@ def _words(judged: JudgedCommand, folder: str) -> Iterator[str]:
 
 
 class _Rewritten:
-    """What the git commands of one line rewrite in the granted folders: these are looked through, and git is asked, once."""
+    """Protected files that the git commands of one line rewrite in the granted folders; scanned once."""
 
     def __init__(self, folders: Sequence[str]) -> None:
         self._tracked = cache(lambda folder: _tracked(folder, folders))
@@ -139,7 +142,7 @@ class _Rewritten:
         )
 
     def of(self, judged: JudgedCommand, folder: str) -> tuple[list[str], list[str], str]:
-        """The protected files, absolute, that a git command rewrites; the folders it fills with others; and the folder it works in."""
+        """Return protected files (absolute) that a git command rewrites, folders it fills, and its working folder."""
         program, *words = judged.command.arguments
         if program.rpartition("/")[2].removesuffix(".exe") != "git":
             return [], [], folder
@@ -151,7 +154,7 @@ class _Rewritten:
         command, rest = (words or [""])[0], words[1:]
         only, needed = _ONLY.get(command, (set(), False))
         if (command, rest[:1]) == ("worktree", ["remove"]):
-            # It would stop in the middle, at what is read-only.
+            # Otherwise it would stop midway at a read-only file.
             gone = [realpath(os.path.join(folder, word)) for word in rest[1:] if not word.startswith("-")]
             return sorted(path for path in self._there() if any(within(each, path) for each in gone)), [], folder
         if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
@@ -170,7 +173,7 @@ class _Rewritten:
 
 
 def _operands(judged: JudgedCommand, folder: str, most: int) -> Iterator[str]:
-    """The operands of git's command, which begins ``most`` words before the end, patterns of the shell as what they stand for."""
+    """Yield the operands of git's command, which begins ``most`` words before the end, with shell patterns expanded."""
     ended = False
     for word in judged.command.words[len(judged.command.words) - most + 1 :]:
         if word.text.startswith("-") and not ended:
@@ -185,7 +188,7 @@ def _operands(judged: JudgedCommand, folder: str, most: int) -> Iterator[str]:
 
 
 def _carried(command: str, names: list[str], folder: str, there: Sequence[str]) -> Iterator[str]:
-    """Of the protected files that are ``there`` those that ``git mv`` and ``git rm`` take along, and where they come to lie."""
+    """Yield the protected files among ``there`` that ``git mv`` and ``git rm`` move or delete, and their destinations."""
     into = os.path.join(folder, names.pop()) if command == "mv" and len(names) > 1 else ""
     for name in names:
         if command == "rm" and any(mark in name for mark in "*?[:\\"):
@@ -203,7 +206,7 @@ def _carried(command: str, names: list[str], folder: str, there: Sequence[str]) 
 
 
 def _by_pathspec(name: str, folder: str, there: Iterable[str]) -> Iterator[str]:
-    """The files that a pattern of git's own may mean (gitglossary(7), "pathspec"): its stars stand for slashes too."""
+    """Yield the files that a git pathspec may match (gitglossary(7), "pathspec"): its stars also match slashes."""
     for path in there:
         below = os.path.relpath(path, folder)
         if any(mark in name for mark in "[:\\") or any(fnmatchcase(below, each) for each in (name, f"{name}/*")):
@@ -211,7 +214,7 @@ def _by_pathspec(name: str, folder: str, there: Iterable[str]) -> Iterator[str]:
 
 
 def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
-    """Where ``clone``, ``worktree`` and ``submodule`` put files: what their words name, and where the folder's modules are."""
+    """Return where ``clone``, ``worktree`` and ``submodule`` put files: named places, and the folder's submodules."""
     names = [word for word in words if not word.startswith("-")]
     if command == "clone":
         names = [each for word in names[-1:] for each in (word, word.rstrip("/").rpartition("/")[2].removesuffix(".git"))]
@@ -223,7 +226,7 @@ def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
 
 
 def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
-    """The protected files, absolute, that the repository of a folder tracks and that are in granted folders; None when git does not say."""
+    """Return the tracked protected files of a repository in granted folders, absolute; None if git does not answer."""
     root = File(folders[0])
     program = environment.program("git", File(folder), root, system=True) if os.path.isdir(folder) else ""  # noqa: PTH112
     if not program:

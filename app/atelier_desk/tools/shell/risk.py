@@ -17,7 +17,10 @@ from atelier_desk.workspace.processes.sandbox import Kind as Box
 
 
 def risk_of(judgement: Judgement, box: Box, *, reads_below: bool) -> Risk:
-    """The risk of a judged line. ``box`` is what it is kept in; ``reads_below`` says that it only reads, in a folder of the workspace."""
+    """Return the risk of an assessed line.
+
+    ``box``: its sandbox; ``reads_below``: it only reads, in a folder of the workspace.
+    """
     if reads_below:
         return Risk.LOW
     if judgement.line is None or box in ("network", "none") or any(map(_high, judgement.commands)):
@@ -35,5 +38,5 @@ def _high(command: JudgedCommand) -> bool:
 
 
 def _script(words: tuple[str, ...]) -> bool:
-    """``bash build.sh …``: the same as ``./build.sh …``, and no more of a risk; with options a shell does other things."""
+    """Whether it is ``bash build.sh …``, equivalent to ``./build.sh …``; with options a shell does other things."""
     return words[0].rpartition("/")[2] in SHELLS and len(words) > 1 and not words[1].startswith(("-", "+"))

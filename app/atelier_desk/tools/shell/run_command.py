@@ -50,7 +50,7 @@ class RunCommandInput(Input):
 
 
 def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", **more: Any) -> Call:
-    """What running a judged line is; its risk is explained in ``risk``."""
+    """Describe the call of an assessed line; its risk is explained in ``risk``."""
     reads_below = judgement.safe and not _up(folder)
     effect = Effect.READ if reads_below else Effect.EXECUTE
     if effect is Effect.EXECUTE and not judgement.asks_always and judgement.kind is Does.WRITES:
@@ -68,7 +68,7 @@ def call_of(judgement: Judgement, folder: str = "", *, box: Kind = "workspace", 
 
 
 def _from(folder: str, files: tuple[File, ...]) -> tuple[str, ...]:
-    """The names of files from the workspace on."""
+    """Return file names relative to the workspace."""
     return tuple(f"{folder.rstrip('/')}/{file.name}" if folder and not file.name.startswith(("/", "~")) else file.name for file in files)
 
 
@@ -77,7 +77,10 @@ def _up(folder: str) -> bool:
 
 
 def _details(judgement: Judgement, folder: str) -> dict[str, Any]:
-    """What a card shows: each command with why it is asked about, and the files it writes. Texts of reasons are English ``N_`` texts."""
+    """Return details for a card.
+
+    Each command with why it asks, and the files it writes. Reasons are English ``N_`` texts.
+    """
     return {
         "command": judgement.text,
         "cwd": folder,

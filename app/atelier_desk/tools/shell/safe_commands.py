@@ -1,4 +1,4 @@
-"""``list_safe_commands``: the table of commands, as an agent reads it."""
+"""``list_safe_commands``: the table of commands for agents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.tools.sections import SHELL
 from atelier_desk.workspace.commands.command_list import Does, safe_commands
 
 _LIMITED = {"find": "find (no -exec, -delete)", "sed": "sed -n 1,20p"}
-"""Programs of which a part alone is known."""
+"""Programs that are only partly known."""
 
 
 class SafeInput(Input):

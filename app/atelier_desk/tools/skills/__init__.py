@@ -1,1 +1,1 @@
-"""Skills: instructions for particular tasks, taken up when they are needed."""
+"""Skills: task-specific instructions, loaded on demand."""

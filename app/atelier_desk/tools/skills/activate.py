@@ -1,6 +1,6 @@
-"""activate_skill: a model takes up a skill, whose instructions stay in the conversation from then on.
+"""activate_skill: load a skill, whose instructions then stay in the conversation.
 
-It gives instructions and nothing else: what a skill's header says of allowed tools is not looked at, its scripts run as any command does.
+It only provides instructions: the allowed tools in a skill's header are ignored, and its scripts run like any command.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ActivateSkillInput(Input):
 
 @builtin(order=740)
 class ActivateSkillTool(DescribedTool):
-    """Gives a skill's instructions."""
+    """Returns a skill's instructions."""
 
     name: ClassVar[str] = "activate_skill"
     title: ClassVar[str] = N_("Skill")
@@ -57,9 +57,9 @@ class ActivateSkillTool(DescribedTool):
         use = opened.use
         if use in context.skills:
             return ToolResult.ok(skill=use.name, message="Its instructions are in the run already and have not changed. Continue.")
-        from xml.sax.saxutils import quoteattr  # brings urllib.request, which a list of tools has no use for
+        from xml.sax.saxutils import quoteattr  # imports urllib.request, which listing tools does not need
 
-        # A frame that the text could close by itself would be none.
+        # Otherwise the text could close the enclosing element itself.
         text = opened.text.replace("</skill_content", "</ skill_content")
         files = {"files": list(opened.files)} if opened.files else {}
         notes = ["Its instructions say how to work. What you may do is decided elsewhere: every call goes by the user's permissions."]
@@ -95,5 +95,5 @@ def _named(names: tuple[str, ...], plain: str) -> ToolSpec:
 
 
 def with_names(spec: ToolSpec, names: tuple[str, ...]) -> ToolSpec:
-    """The definition for a run that knows these skills; the same object each time for the same names."""
+    """Return the definition for a run with these skills; cached by names."""
     return _named(names, spec.model_dump_json()) if names else spec

@@ -1,4 +1,4 @@
-"""The planning tools: sub-agents spawned, delegated to, run side by side, and plans with tool sections."""
+"""Planning tools: spawn sub-agents, delegate to agents, run them in parallel, and plan with tool sections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the planning tools share: the guard before anything starts, checked text, and previews for approval cards."""
+"""Shared by the planning tools: checks before a start, checked text, and previews for approval cards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atelier_desk.tools.registry import ToolRegistry
 from atelier_desk.tools.sections import PLANNING
 
 PREVIEW = 200
-"""Characters of a prompt an approval card shows; in a list of several, half of it."""
+"""Characters of a prompt shown on an approval card; half of it in a list of several."""
 
 
 def _not_blank(value: str) -> str:
@@ -55,13 +55,13 @@ class Join(Input):
 
 
 class TeamTool(DescribedTool):
-    """A tool that starts or looks after sub-agents.
+    """A tool that starts or manages sub-agents.
 
-    Running it changes nothing yet: it says which sub-agents are wanted, and the engine plans them under ids that follow from the call. So a
-    call that was cut off may be run again.
+    Running it changes nothing yet: it returns the wanted sub-agents, and the engine plans them under ids derived from
+    the call, so that an interrupted call may be repeated.
 
     Attributes:
-        starting: the operations that start sub-agents; the others only look, wait or stop.
+        starting: the operations that start sub-agents; others only look, wait or stop.
     """
 
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
@@ -84,11 +84,11 @@ class TeamTool(DescribedTool):
         return input.operation in self.starting
 
     def details(self, input: Any) -> dict[str, Any]:
-        """What an approval card shows of a call that starts some."""
+        """Return the approval card details of a call that starts some."""
         return {}
 
     def own_tools(self, context: ToolContext) -> tuple[ToolRegistry, Sequence[str]]:
-        """The registry, and the names of the tools the run may use.
+        """Return the registry, and the tools that the run may use.
 
         Raises:
             ToolError: the run has none (``unknown_tool``).
@@ -100,10 +100,10 @@ class TeamTool(DescribedTool):
 
 
 def team_of(context: ToolContext, *, starting: bool) -> Team:
-    """The run's team.
+    """Return the run's team.
 
     Raises:
-        ToolError: there is none (``no_team``), or sub-agents are to start where none may (``depth``).
+        ToolError: there is none (``no_team``), or no sub-agents may be started (``depth``).
     """
     team = context.team
     if team is None:
@@ -119,15 +119,15 @@ def team_of(context: ToolContext, *, starting: bool) -> Team:
 
 
 def job_for(agent_id: str, prompt: str) -> ChildRequest:
-    """A job for a permanent agent."""
+    """Return a request for a permanent agent."""
     return ChildRequest(name=agent_id, agent_id=agent_id.strip(), prompt=prompt, title=title_of(prompt))
 
 
 async def join(context: ToolContext, child_ids: Sequence[str]) -> JoinChildren | ToolResult:
-    """Wait for the named sub-agents, or for all whose reports were not handed over yet.
+    """Wait for the named sub-agents, or for all whose reports were not delivered yet.
 
     Raises:
-        ToolError: an id is none of this run's sub-agents (``unknown_child``).
+        ToolError: an id is not one of this run's sub-agents (``unknown_child``).
     """
     children = await team_of(context, starting=False).children()
     if not child_ids:
@@ -148,21 +148,21 @@ async def join(context: ToolContext, child_ids: Sequence[str]) -> JoinChildren |
 
 
 def listed(children: Iterable[ChildState]) -> str:
-    """Sub-agents by id and name, for the model to choose from."""
+    """Return sub-agents by id and name, for the model to choose from."""
     return ", ".join(f"{child.id} ({child.name})" for child in children) or "none"
 
 
 def title_of(text: str) -> str:
-    """The first line of a prompt, in few words, for trees and cards."""
+    """Return a short first line of a prompt, for trees and cards."""
     lines = text.strip().splitlines()
     return shorten(lines[0].strip() if lines else "", limits.CHILD_TITLE, at_word=True)
 
 
 def preview(text: str, length: int = PREVIEW) -> str:
-    """The beginning of a text, of at most ``length`` characters."""
+    """Return the beginning of a text, at most ``length`` characters."""
     return shorten(text, length)
 
 
 def prompt_details(prompt: str) -> dict[str, Any]:
-    """``prompt_preview`` and ``prompt_length`` of an approval card."""
+    """Return ``prompt_preview`` and ``prompt_length`` for an approval card."""
     return {"prompt_preview": preview(prompt), "prompt_length": len(prompt)}

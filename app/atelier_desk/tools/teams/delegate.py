@@ -1,4 +1,4 @@
-"""DelegateTaskTool: give a job to a permanent agent, and see which ones there are."""
+"""DelegateTaskTool: assign work to a permanent agent, and list agents."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DelegateInput = Annotated[Delegate | ListAgents, Field(discriminator="operation"
 
 @builtin(order=220)
 class DelegateTaskTool(TeamTool):
-    """Have a permanent agent do a job with its own model, system prompt and tools."""
+    """Let a permanent agent do a job with its own model, system prompt and tools."""
 
     name: ClassVar[str] = "DelegateTaskTool"
     title: ClassVar[str] = N_("Delegation")
@@ -64,7 +64,7 @@ class DelegateTaskTool(TeamTool):
     )
 
     def details(self, input: Any) -> dict[str, Any]:
-        """The name is what the model wrote, an id or a name: only the store knows the other."""
+        """Return the card details; the name is as the model wrote it, an id or a name."""
         target = preview(input.agent_id, limits.AGENT_NAME)
         return {"target_agent_id": target, "target_agent_name": target, **prompt_details(input.prompt)}
 

@@ -1,4 +1,4 @@
-"""list_tool_sections: what can be reached by planning with sections."""
+"""list_tool_sections: list sections available for planning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ParallelTasksTool: several permanent agents at work at once, their reports in one."""
+"""ParallelTasksTool: run several permanent agents concurrently and combine their reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ParallelInput = Annotated[ExecuteBatch | Join, Field(discriminator="operation")]
 
 @builtin(order=230)
 class ParallelTasksTool(TeamTool):
-    """Run a batch of jobs side by side."""
+    """Run a batch of jobs in parallel."""
 
     name: ClassVar[str] = "ParallelTasksTool"
     title: ClassVar[str] = N_("Parallel agents")

@@ -1,4 +1,4 @@
-"""plan_actions: a goal cut into actions, each done by a sub-agent or one tool call, in stages."""
+"""plan_actions: a goal split into actions, each done by a sub-agent or a single tool call, in stages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from atelier_desk.tools.teams.stages import Step, Strategy, stages_of
 from atelier_desk.tools.validation import InvalidArgumentsError, closest
 
 REPLY_TOKENS = {"simple": 5_096, "moderate": 6_096, "complex": 8_096}
-"""Most tokens of one reply of an action's sub-agent: 4,096 and 1,000, 2,000 or 4,000 by complexity."""
+"""Maximum tokens per reply of an action's sub-agent: 4,096 plus 1,000, 2,000 or 4,000 by complexity."""
 MANY = 5
-"""A plan with more actions than this is a high risk, like a batch."""
+"""Plans with more actions are a high risk, like a batch."""
 _LISTED = 100
 """Characters of each other action in a sub-agent's prompt."""
 
@@ -97,7 +97,7 @@ class PlanActionsInput(Input):
 
 @builtin(order=250)
 class PlanActions(TeamTool):
-    """Have a plan carried out, with only the sections it needs."""
+    """Execute a plan with only the sections it needs."""
 
     name: ClassVar[str] = "plan_actions"
     title: ClassVar[str] = N_("Action sequence")
@@ -152,7 +152,7 @@ class PlanActions(TeamTool):
             Step(tuple(action.depends_on), _changes(checked_call(number, action, registry, enabled)))
             for number, action in enumerate(input.actions)
         ]
-        # Stages are as wide as there is room now; a slot is freed at each sub-agent's end.
+        # Stages are limited by the present room; a slot is freed when a sub-agent ends.
         room = min(limits.CHILDREN, max(1, team.free_slots()))
         stages = stages_of(steps, input.strategy, most=room)
         requests = [request_for(input, number, stage, sections) for number, stage in enumerate(stages)]
@@ -161,13 +161,14 @@ class PlanActions(TeamTool):
 
 
 def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: Sequence[str]) -> tuple[str, ...]:
-    """The sections sub-agents get, the always available ones with them; every section of the run's own tools when none was chosen.
+    """Return the sub-agents' sections, including always available ones; all sections of the run's tools if none was
+    chosen.
 
-    They are always named: a sub-agent with sections sees its tools directly, and need not plan once more to reach them. Naming the
-    planning section is right for whoever can plan, also when it has no other tool of that section.
+    They are always named: a sub-agent with sections sees its tools directly, without planning again. The planning
+    section is valid for any run that can plan, even without another tool of that section.
 
     Raises:
-        ToolError: a section none of the run's tools is in (``unknown_section``).
+        ToolError: a section without any of the run's tools (``unknown_section``).
     """
     usable = [section["id"] for section in section_list(registry, enabled)]
     chosen = sections or usable
@@ -184,10 +185,11 @@ def checked_sections(sections: Sequence[str], registry: ToolRegistry, enabled: S
 
 
 def checked_call(number: int, action: Action, registry: ToolRegistry, enabled: Sequence[str]) -> PreparedCall | None:
-    """The call of an action that is one tool call, None for a sub-agent's.
+    """Return the call of an action that is a single tool call, None for a sub-agent's.
 
     Raises:
-        ToolError: the tool is unknown, not enabled, no tool for a plan, or its arguments do not fit; the text names the action.
+        ToolError: the tool is unknown, not enabled or not allowed in a plan, or its arguments are invalid; the text
+            names the action.
     """
     if action.tool is None:
         return None
@@ -225,7 +227,7 @@ def _changes(call: PreparedCall | None) -> bool:
 
 
 def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple[str, ...]) -> ChildRequest:
-    """The sub-agent of one action."""
+    """Return the request for one action's sub-agent."""
     action = plan.actions[number]
     name = f"Action {number + 1}"
     title = title_of(action.description)
@@ -244,7 +246,7 @@ def request_for(plan: PlanActionsInput, number: int, stage: int, sections: tuple
 
 
 def _prompt(plan: PlanActionsInput, number: int) -> str:
-    """The goal, the action, and where it stands among the others."""
+    """Return the prompt: the goal, the action, and its position among the others."""
     lines = [
         f"GOAL: {plan.goal.strip()}",
         "",

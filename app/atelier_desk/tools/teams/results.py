@@ -1,7 +1,7 @@
-"""What the calls of the planning tools give: the model's view of sub-agents that are over, ask something, or work in the background.
+"""Results of the planning tools: sub-agents that have ended, ask something, or run in the background.
 
-Everything here is a pure function of the call and what is known of its sub-agents, so a result is the same after a restart. Reports are cut
-one by one until the whole JSON fits: the model always reads every sub-agent's beginning and end, never half an object.
+All functions are pure, so results are the same after a restart. Reports are cut one by one until the whole JSON fits:
+the model always reads the beginning and end of each report, never half an object.
 """
 
 from __future__ import annotations
@@ -21,12 +21,15 @@ WAITING = "waiting_for_you"
 RUNNING = "running"
 REPORT_HINT = "Join one child_id alone to read more of its report; what it stored can be read with ReportTool."
 _TWICE = 8_000
-"""Characters up to which a batch's reports stand both with their results and in the aggregated report; longer ones only in the latter."""
+"""Maximum characters of a batch's reports to appear both with their results and in the aggregated report.
+
+Longer ones only in the latter.
+"""
 _EXCERPT = 160
 _ELSEWHERE = "… (whole in aggregated_report)"
 _SHORTEST = 60
 _LABEL = 300
-"""Characters of a prompt, description or error's place in a result; they only say which sub-agent is meant."""
+"""Characters of a prompt, description or error location that identify a sub-agent in a result."""
 
 _TIMEOUT = re.compile(r"\b(?:timed?[ -]?out|inactiv\w*|no activity|no sign of life)\b", re.IGNORECASE)
 _EXHAUSTED = re.compile(r"\b(?:\d+ attempts|retr(?:y|ies) exhausted)\b", re.IGNORECASE)
@@ -35,10 +38,10 @@ _EXHAUSTED = re.compile(r"\b(?:\d+ attempts|retr(?:y|ies) exhausted)\b", re.IGNO
 def compose(
     kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[ChildState], *, to_model: int = limits.RESULT_TO_MODEL
 ) -> ToolResult:
-    """The result of a call that waited for ``children``, in the order they were asked for; at most ``to_model`` characters.
+    """Return the result of a call that waited for ``children``, in request order; at most ``to_model`` characters.
 
-    The states decide what it is: sub-agents still at work in the background give how to join them, sub-agents that wait for an answer give
-    their questions (``status: "waiting_for_you"``) with the reports of the others, and when all are over the shape is the kind's own.
+    Depends on their states: background sub-agents give how to join them; waiting ones give their questions (``status:
+    "waiting_for_you"``) with the others' reports; if all ended, the form is specific to the kind.
     """
     if not children:
         empty = ToolResult.ok(results=[], message="There is no sub-agent whose report you do not have already.")
@@ -52,13 +55,14 @@ def compose(
 
 
 EARLIER = 12_000
-"""Characters of earlier results a later action of a plan is told, all together."""
+"""Total characters of earlier results given to a later action of a plan."""
 
 
 def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARLIER) -> str:
-    """A later action's prompt with what the actions before it gave: a sub-agent knows only its prompt, and builds on their results.
+    """Add earlier results to a later action's prompt, because a sub-agent knows only its prompt.
 
-    ``earlier`` are those that are over, in the plan's order; their reports share ``room`` characters. Within the limit of a message.
+    ``earlier`` are the ended ones in plan order; their reports share ``room`` characters. Stays within the limit of a
+    message.
     """
     told = [child for child in earlier if child.status.over and child.status is not ChildStatus.NOT_RUN]
     if not told:
@@ -98,7 +102,10 @@ def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[Child
 
 
 def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, Any], bool]:
-    """The result, and whether a report was cut: whole when that fits, else each cut to the greatest length at which it does."""
+    """Return the result, and whether a report was cut.
+
+    Complete if it fits, otherwise with the maximum report length that does.
+    """
     longest = max(max(len(child.report), len(child.error), len(child.question)) for child in children)
     if longest <= to_model:
         data = build(max(longest, _SHORTEST))
@@ -121,7 +128,7 @@ def succeeded(child: ChildState) -> bool:
 
 
 def error_text(child: ChildState) -> str:
-    """Why a sub-agent has no good end, in words for the model."""
+    """Return why a sub-agent did not complete, in words for the model."""
     given = child.error.strip()
     match child.status:
         case ChildStatus.CANCELLED:
@@ -135,7 +142,7 @@ def error_text(child: ChildState) -> str:
 
 
 def error_code(child: ChildState) -> str:
-    """``cancelled``, ``abandoned``, ``not_run``, ``timeout``, ``retries_exhausted`` or ``child_failed``."""
+    """Return ``cancelled``, ``abandoned``, ``not_run``, ``timeout``, ``retries_exhausted`` or ``child_failed``."""
     if child.status in (ChildStatus.CANCELLED, ChildStatus.ABANDONED, ChildStatus.NOT_RUN):
         return child.status.value
     if _EXHAUSTED.search(child.error):
@@ -154,14 +161,14 @@ _TITLES = {
 
 
 def error_report(child: ChildState, limit: int = limits.RESULT_TO_MODEL) -> str:
-    """A failed sub-agent's report: which one, why, and what it had got so far."""
+    """Return the report of a failed sub-agent: which one, why, and its partial result."""
     head = f"# {_TITLES[error_code(child)]}\n\n**Sub-agent**: {child.name}\n\n**Error**: {_cut(error_text(child), limit)}"
     partial = child.report.strip()
     return f"{head}\n\n## Partial report\n\n{_cut(partial, limit)}" if partial else head
 
 
 def _cut(text: str, limit: int) -> str:
-    """``text`` in about ``limit`` characters, its middle missing; very short limits keep the beginning alone."""
+    """Cut the middle of ``text`` to about ``limit`` characters; very short limits keep only the beginning."""
     if len(text) <= limit:
         return text
     if limit < 3 * _SHORTEST:
@@ -185,7 +192,7 @@ def _single(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
 
 
 def _entry(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
-    """One sub-agent in a list of results."""
+    """Return one sub-agent's entry in a list of results."""
     entry: dict[str, Any] = {**ids, "success": succeeded(child)}
     if succeeded(child) or child.report:
         entry["report"] = _cut(child.report, limit)
@@ -223,7 +230,7 @@ def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
 
 
 def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAGE) -> str:
-    """One Markdown document of a batch, in the order of its tasks; each report in at most about ``limit`` characters."""
+    """Return one Markdown document of a batch, in task order; each report in at most about ``limit`` characters."""
     completed = sum(succeeded(child) for child in children)
     lines = [
         "# Parallel Execution Report",
@@ -248,7 +255,7 @@ def aggregated_report(children: Sequence[ChildState], limit: int = limits.MESSAG
 
 
 def wall_ms(children: Sequence[ChildState]) -> int:
-    """From the first start to the last end; 0 where none started."""
+    """Return milliseconds from the first start to the last end; 0 if none started."""
     spans = [(child.started_at.timestamp() * 1000, child.duration_ms or 0) for child in children if child.started_at is not None]
     if not spans:
         return max((child.duration_ms or 0 for child in children), default=0)
@@ -276,18 +283,18 @@ def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: i
         elif not succeeded(child):
             entry |= {"error": _cut(error_text(child), limit), "code": error_code(child)}
         results.append(entry)
-    # The summary repeats the labels, so it takes its share of the room like the reports do.
+    # The summary repeats the labels, so it shares the limit with the reports.
     summary = _cut(_summary(results), max(limit, 3 * _SHORTEST))
     return {**_failures([bool(entry["success"]) for entry in results], "actions", "actions_failed"), "results": results, "summary": summary}
 
 
 def _refused(result: Any) -> bool:
-    """Whether a call was made and came back without success."""
+    """Whether a call was made and failed."""
     return isinstance(result, dict) and result.get("success") is False
 
 
 def _result(child: ChildState, limit: int) -> Any:
-    """What the called tool gave, as the object it was; as text when it is too long for that."""
+    """Return the called tool's result as an object; as text if it is too long."""
     if len(child.report) <= limit and child.report.lstrip().startswith("{"):
         try:
             return json.loads(child.report)
@@ -334,7 +341,7 @@ def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
 
 
 def _answer(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
-    """The answered sub-agent's report, or its next question; what else is open is named beside it."""
+    """Return the answered sub-agent's report, or its next question, with other open questions."""
     wanted = arguments.get("child_id")
     child = next((one for one in children if one.id == wanted), children[0])
     others = [one for one in children if one is not child]
@@ -356,7 +363,7 @@ _JOINS = {TeamCall.PARALLEL: "ParallelTasksTool", TeamCall.PLAN: "SpawnAgentTool
 
 
 def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, Any]:
-    """Sub-agents that work on while the call's result is here already."""
+    """Return the entry of background sub-agents."""
     ids = [child.id for child in children]
     join = f'{_JOINS.get(kind, "SpawnAgentTool")} {{"operation": "join", "child_ids": {json.dumps(ids)}}}'
     told = f"Go on with your own work. {join} waits for the reports; reports you do not fetch are handed to you when you would end."

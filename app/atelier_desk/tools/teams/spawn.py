@@ -1,4 +1,4 @@
-"""SpawnAgentTool: sub-agents made up for one job, started, waited for and stopped."""
+"""SpawnAgentTool: start, await and stop sub-agents created for one job."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ SpawnInput = Annotated[Spawn | Join | ListChildren | Terminate, Field(discrimina
 
 @builtin(order=210)
 class SpawnAgentTool(TeamTool):
-    """Start a sub-agent with a prompt, get its report."""
+    """Start a sub-agent with a prompt and get its report."""
 
     name: ClassVar[str] = "SpawnAgentTool"
     title: ClassVar[str] = N_("Sub-agent")
@@ -181,7 +181,7 @@ class SpawnAgentTool(TeamTool):
         except ToolError as error:
             if error.code != "not_running":
                 raise
-            # A call that was cut off after it had stopped the sub-agent finds it stopped.
+            # After an interruption, the repeated call finds the sub-agent already stopped.
             stopped = [one for one in await team.children() if one.id == child_id and one.status is ChildStatus.CANCELLED]
             if not stopped:
                 raise

@@ -1,4 +1,4 @@
-"""When each action of a plan runs: stages that follow one another, the actions of a stage side by side. A pure function of the plan."""
+"""Schedule the actions of a plan in stages; actions of a stage run concurrently. A pure function of the plan."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action as far as its time matters.
+    """Scheduling data of one action.
 
     Attributes:
         depends_on: indexes of earlier actions it needs.
-        barrier: it changes something: what was listed before it must be over when it starts, and what comes after it waits for its end.
+        barrier: it changes something: earlier actions must end before it starts, later ones wait for its end.
     """
 
     depends_on: tuple[int, ...] = ()
@@ -30,10 +30,10 @@ class Step:
 
 
 def stages_of(steps: Sequence[Step], strategy: Strategy, *, most: int = limits.CHILDREN) -> list[int]:
-    """Each action's stage, numbered from 0 without gaps; at most ``most`` actions in one.
+    """Return each action's stage, numbered from 0 without gaps, with at most ``most`` actions each.
 
-    Sequential: a stage for each action. All at once: one stage, continued in the next when it is full. Batch: as early as its dependencies
-    and the barriers around it allow, so that independent actions share a stage.
+    Sequential: one stage per action. All at once: one stage, continued in the next when full. Batch: as early as
+    dependencies and barriers allow, so that independent actions share a stage.
     """
     most = max(1, most)
     match strategy:

@@ -1,4 +1,4 @@
-"""What the tools of this section share."""
+"""Base of the web tools."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ class WebTool(DescribedTool):
 
 
 def host_of(url: str) -> str:
-    """The host of a checked address as rules have it: with the port where it is not the usual one."""
+    """Return the host of a checked address as in rules: with an unusual port."""
     return read(url).authority
 
 
 def own_network(context: ToolContext) -> Callable[[str, int], bool]:
-    """Which hosts of the user's own network a call may reach: those that a rule allows with the mark ``local:``, and numbers and names of
-    no public server that a rule allows with the very port. Other names need the mark: who owns one says where it leads, today here and
-    tomorrow there."""
+    """Return which hosts of the user's own network a call may access.
+
+    Those that a rule allows with the mark ``local:``, and addresses and non-public names that a rule allows with
+    exactly this port. Public names need the mark: their owner decides where they lead, and may change that.
+    """
     arguments = context.allowed_hosts()
 
     def allowed(host: str, port: int) -> bool:

@@ -1,4 +1,4 @@
-"""``fetch_web_page``: pages of the web as Markdown."""
+"""``fetch_web_page``: web pages as Markdown."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from atelier_desk.web.page_fetcher import CRAWL_S, Crawl, Page
 DEPTH = 3
 PAGES = 50
 PAGE = 20_000
-"""Characters of a page in one answer; several pages share as many."""
+"""Characters per answer, shared by several pages."""
 LEAST = 600
-"""Characters that each of several pages gets."""
+"""Minimum characters of each of several pages."""
 LINKS = 60
 _PATTERNS = 20
 _ONE_S = 180.0
@@ -45,7 +45,7 @@ _WITH_BROWSER = N_("Read the page {url} (if it needs JavaScript, {browser} runs 
 
 @builtin(order=510)
 class FetchWebPage(WebTool):
-    """Reads a page of the web, or some pages of a site."""
+    """Reads a web page, or some pages of a site."""
 
     name: ClassVar[str] = "fetch_web_page"
     title: ClassVar[str] = N_("Read web page")
@@ -139,7 +139,7 @@ def source(page: Page) -> SourcePart:
 
 
 def _like(patterns: Sequence[str], empty: bool) -> Callable[[str], bool]:
-    """Whether an address is like one of the patterns, ``*`` for any letters."""
+    """Return a predicate: does an address match one of the patterns (``*`` for any characters)?"""
     if not patterns:
         return lambda _url: empty
     return lambda url: any(

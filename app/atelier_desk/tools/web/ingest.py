@@ -1,4 +1,4 @@
-"""``ingest_web_page``: pages of the web for the knowledge of a project."""
+"""``ingest_web_page``: add web pages to a project's knowledge."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from atelier_desk.tools.web.fetch import DEPTH, source
 from atelier_desk.web.page_fetcher import CRAWL_S, Crawl
 
 PAGES = 30
-"""Pages of one call, with depth."""
+"""Maximum pages per call with depth."""
 HOME = "Web pages"
-"""The project of pages that were fetched for none."""
+"""Project for pages fetched without naming one."""
 
 
 class IngestInput(Input):
@@ -72,7 +72,7 @@ class IngestWebPage(WebTool):
 
     @staticmethod
     async def _project(projects: Projects, name: str, context: ToolContext) -> Project:
-        """A project that the agent may look into: it has no say in what others find."""
+        """Return a project that the agent may access: it cannot affect others' search results."""
         wanted = name or HOME
         known = [each for each in await projects.list() if sees(each, context)]
         for each in known:

@@ -1,4 +1,4 @@
-"""``search_web``: pages about something."""
+"""``search_web``: find pages about a topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SearchInput(Input):
 
 @builtin(order=500)
 class SearchWeb(WebTool):
-    """Searches the web by the service the user chose."""
+    """Searches the web with the configured service."""
 
     name: ClassVar[str] = "search_web"
     title: ClassVar[str] = N_("Search the web")

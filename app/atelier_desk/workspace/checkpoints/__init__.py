@@ -1,1 +1,1 @@
-"""What was there before each change of a workspace, and how it comes back."""
+"""Undo data of workspace changes, and undoing them."""

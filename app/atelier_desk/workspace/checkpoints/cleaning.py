@@ -1,8 +1,8 @@
-"""Which checkpoints are given up, by age and by size: first what no offered undo needs, then the oldest changes.
+"""Delete checkpoints by age and size: first data that no offered undo needs, then the oldest changes.
 
-A change whose content was given up stays in the list and says that it cannot be undone any more. What a record that cannot
-be read may name stays, and so does what belongs to workflows that the database does not know, until their time is over
-(``leftovers``): neither is counted among what is given up by size.
+A change whose content was deleted stays listed as no longer undoable. Content that an unreadable record may name stays,
+and so does data of workflows unknown to the database, until it expires (``leftovers``): neither counts towards the size
+limit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from atelier_desk.workspace.checkpoints.records import References, Stopped, dele
 
 @dataclass(frozen=True, slots=True)
 class KeptRecord:
-    """What checkpoints take: bytes of all files, changes that can be undone, and the time of the oldest of them."""
+    """Size of the checkpoints in bytes, number of undoable changes, and time of the oldest."""
 
     size: int = 0
     changes: int = 0
@@ -30,7 +30,7 @@ class KeptRecord:
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What a cleaning did: bytes it freed, how many changes that could be undone no longer can, and whether it came to its end."""
+    """Result of a cleaning: freed bytes, number of changes no longer undoable, and whether it completed."""
 
     freed: int = 0
     given_up: int = 0
@@ -38,7 +38,7 @@ class Cleaned:
 
 
 def kept(files: WorkspaceFiles) -> KeptRecord:
-    """Look how much is kept; blocks."""
+    """Measure the checkpoints; blocks."""
     undoable = [change for change in files.kept.references().changes.values() if change.undoable]
     return KeptRecord(files.kept.size(), len(undoable), min((change.at for change in undoable), default=None))
 
@@ -52,14 +52,14 @@ def clean(
     expired: Container[str] = (),
     stop: Callable[[], bool] = lambda: False,
 ) -> Cleaned:
-    """Give checkpoints up; blocks, and holds up changes meanwhile. It may be cut off at any moment.
+    """Delete checkpoints; blocks, and delays changes meanwhile. It may be interrupted at any time.
 
     Args:
-        before: changes of known workflows from before this time are given up; None keeps them.
-        most: bytes that known workflows keep at the end, as long as giving changes up can reach it; None keeps all.
-        known: the ids of the workflows in the database.
-        expired: keys of leftovers whose time is over: these are forgotten. What is in neither of the two stays as it is.
-        stop: asked often; from its first True on nothing more is done.
+        before: changes of known workflows made before this time are deleted; None keeps them.
+        most: maximum bytes for known workflows, as far as deleting changes can achieve it; None keeps all.
+        known: ids of the workflows in the database.
+        expired: keys of expired leftovers, which are deleted. Data in neither set stays.
+        stop: called often; once it returns True, nothing more is deleted.
     """
     with files.lock:
         cleaning = _Cleaning(files, known, expired, stop)
@@ -78,7 +78,7 @@ def clean(
 
 
 class _Cleaning:
-    """One cleaning. ``records`` is kept as the files are while it goes on."""
+    """One cleaning. ``records`` mirrors the files while it runs."""
 
     def __init__(self, files: WorkspaceFiles, known: Container[str], expired: Container[str], stop: Callable[[], bool]) -> None:
         self._files, self._store = files, files.kept
@@ -91,7 +91,7 @@ class _Cleaning:
             raise Stopped
 
     def forget_expired(self) -> None:
-        """Forget what belongs to workflows whose time is over, but for records that cannot be read."""
+        """Delete the data of expired workflows, except unreadable records."""
         self._go_on()
         self._files.recover()
         self._records = self._store.references(self._stop)
@@ -101,7 +101,7 @@ class _Cleaning:
             self._store.remove(change)
             del self._records.changes[change.id]
             with contextlib.suppress(OSError):
-                self._store.record(change).parent.rmdir()  # when it was the last one
+                self._store.record(change).parent.rmdir()  # only succeeds if it was the last one
         for change in self._of_expired(self._records.pending):
             self._store.drop(change)
             self._drop_trash(change.id)
@@ -119,7 +119,7 @@ class _Cleaning:
                 self._give_up(change)
 
     def give_up_down_to(self, most: int) -> None:
-        """Give up what no offered undo needs, the oldest first, then the oldest changes."""
+        """Delete data that no offered undo needs, oldest first, then the oldest changes."""
         every = [*self._records.changes.values(), *self._records.pending.values()]
         uses = Counter(name for change in every if not change.cleaned for name in self._contents(change))
         candidates = self._candidates()
@@ -145,18 +145,18 @@ class _Cleaning:
         return sorted(found, key=lambda each: each.id)
 
     def _frees(self, change: Change) -> bool:
-        """Whether giving it up can free anything: while a record cannot be read, no content is deleted, so none is given up for it."""
+        """Whether deleting it can free anything: while a record is unreadable, no contents are deleted."""
         return not self._records.unread or self._store.trash(change.id).exists()
 
     def _contents(self, change: Change) -> set[str]:
-        """What it needs of the contents that may be deleted."""
+        """Return those of its contents that may be deleted."""
         return set() if self._records.unread else {name for name in (change.before, change.after) if name}
 
     def _give_up(self, change: Change) -> None:
         self._go_on()
         self.given_up += change.undoable
         if change.undoes:
-            # It only took another change back and stands in no list: nobody misses its record.
+            # It only undid another change and is listed nowhere, so nobody misses its record.
             self._store.remove(change)
             del self._records.changes[change.id]
             return
@@ -165,7 +165,7 @@ class _Cleaning:
         self._drop_trash(change.id)
 
     def drop_unused(self) -> None:
-        """Delete contents that no record names, and what is in the trash for changes that were given up."""
+        """Delete contents that no record names, and trash of deleted changes."""
         for id in sorted(self._records.unused_trash(self._store.trashed())):
             self._go_on()
             self._drop_trash(id)

@@ -1,8 +1,8 @@
-"""What a command changes in a workspace: remembered before it, compared after it, kept so that it can be taken back.
+"""Detect what a command changed in a workspace, by comparing before and after, so that it can be undone.
 
-A command says nothing of the files it writes, so all are looked at. Not covered: what ignore files leave out, what is inside of ``.git``,
-links, files over ``ONE_BYTES``, and what lies beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. Files whose
-names are not UTF-8 are named, and cannot be taken back. What others change in the meantime counts as the command's.
+A command does not report the files it writes, so all are compared. Not covered: ignored files, the inside of ``.git``,
+links, files over ``ONE_BYTES``, and everything beyond ``ALL_BYTES``, ``CHANGES`` or twice ``SECONDS``. Files with
+non-UTF-8 names are reported but cannot be restored. Changes that others make meanwhile are attributed to the command.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024
 CHANGES = 500
 SECONDS = 3.0
-"""Of one look at all folders together, and of reading what stands in their files."""
+"""Time limit for one scan of all folders together, and for reading their files."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedSet:
-    """What was changed: ``parts`` are for the card; ``lost`` are files, as a person calls them, that cannot be taken back.
+    """Changes made by a command.
 
-    ``partly``: not everything was looked at, so more may have changed. ``gone``: granted folders that are not there any more.
+    ``parts`` are for display; ``lost`` are files, by display name, that cannot be restored. ``partly``: not everything
+    was scanned, so more may have changed. ``gone``: granted folders that no longer exist.
     """
 
     parts: tuple[FileChange, ...] = ()
@@ -42,10 +43,10 @@ class ChangedSet:
 
 
 class CommandChanges:
-    """The files of some granted folders as they are now. All calls block.
+    """Snapshot of the files in some granted folders. All calls block.
 
     Args:
-        roots: the granted folders, the first one being where relative paths start.
+        roots: the granted folders; relative paths start at the first.
     """
 
     def __init__(self, files: WorkspaceFiles, roots: Sequence[Path]) -> None:
@@ -53,7 +54,7 @@ class CommandChanges:
         self._held: dict[tuple[Path, str], bytes] = {}
         self._found, self._partly, _gone = self._look()
         left, until = ALL_BYTES, time.monotonic() + SECONDS
-        # Who works on files works on the newest: where there is no time for all, those can be taken back.
+        # Newest files first: if time runs out, at least recent work can be restored.
         newest = sorted((item for item in self._found.items() if item[1].kind == "file"), key=lambda item: item[1].modified, reverse=True)
         for key, found in newest:
             if found.size > min(ONE_BYTES, left):
@@ -66,7 +67,7 @@ class CommandChanges:
                 left -= len(content)
 
     def compare(self, author: Author) -> ChangedSet:
-        """Keep what is otherwise now, as changes of ``author``."""
+        """Record the differences since the snapshot as changes of ``author``."""
         now, partly, gone = self._look()
         partly = partly or self._partly
         parts: list[FileChange] = []
@@ -74,7 +75,7 @@ class CommandChanges:
         for key in sorted({*self._found, *now}):
             before, after = self._found.get(key), now.get(key)
             if before == after or (partly and (before is None or after is None)) or key[0] in gone:
-                # Of what was not looked at nobody knows whether it is new; a folder that was moved away took its files along.
+                # Files that were not scanned may not be new; a moved folder took its files along.
                 continue
             if any(each is not None and each.kind != "file" for each in (before, after)):
                 continue
@@ -86,7 +87,7 @@ class CommandChanges:
         return ChangedSet(tuple(parts), tuple(lost), partly, tuple(str(root) for root in self._roots if root in gone))
 
     def _kept(self, author: Author, key: tuple[Path, str], before: FoundFile | None, after: FoundFile | None) -> FileChange | None:
-        """One change; None for one whose contents are not known, or which no record can name."""
+        """Record one change; None if its contents are unknown or no record can name it."""
         root, path = key
         if not can_be_kept(path):
             return None
@@ -102,15 +103,15 @@ class CommandChanges:
         return file_change(shown, old, new)
 
     def _made(self, root: Path, path: str) -> tuple[str, ...]:
-        """The folders above a file that were not there before, the topmost first."""
+        """Return the folders above a file that did not exist before, topmost first."""
         return tuple(each for each in _above(path) if (root, each) not in self._found)
 
     def _modes(self, root: Path, path: str) -> dict[str, int]:
-        """The permission bits that the folders above a file had."""
+        """Return the previous permission bits of the folders above a file."""
         return {each: found.mode for each in _above(path) if (found := self._found.get((root, each))) is not None}
 
     def _look(self) -> tuple[dict[tuple[Path, str], FoundFile], bool, set[Path]]:
-        """What is there, whether that is not everything, and the granted folders that are not there."""
+        """Return the present files, whether the scan was incomplete, and missing granted folders."""
         found: dict[tuple[Path, str], FoundFile] = {}
         gone: set[Path] = set()
         left, partly = SECONDS, False
@@ -137,6 +138,6 @@ class CommandChanges:
 
 
 def _above(path: str) -> list[str]:
-    """The folders above a file, the topmost first."""
+    """Return the folders above a file, topmost first."""
     parts = path.split("/")[:-1]
     return ["/".join(parts[: end + 1]) for end in range(len(parts))]

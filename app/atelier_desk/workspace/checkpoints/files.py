@@ -1,7 +1,7 @@
-"""Every change of a workspace's files, made so that it can be undone: what was there is kept before anything is touched.
+"""Undoable changes of workspace files: the previous state is stored before anything is changed.
 
-A record is written before a change and moved to the others after it. After a kill the record that is left tells which file to look at: the
-change is found made, or not made, and a temporary file it left is deleted.
+A pending record is written before a change and completed after it. After a kill, the pending record names the file to
+check: the change was made or not, and its temporary file is deleted.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ from atelier_desk.workspace.root import ConfinedRoot, FoundFile, temporary_name
 log = logging.getLogger(__name__)
 
 FILE = 50 * 1024 * 1024
-"""Bytes of a file that is written or changed."""
+"""Maximum bytes of a file that is written or changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Whose call makes a change; ``command``: it ran a command, which may have done more than change these files.
+    """Author of a change.
 
-    ``tainted``: what its team had read from outside; the files it writes are marked.
-    ``undoes``: the change that is taken back. Its record says so from the beginning: a kill leaves no change that nobody made.
+    ``command``: a command, which may have changed other files too. ``tainted``: outside sources that its team had read;
+    files it writes are marked. ``undoes``: the change being undone, recorded from the start, so that a kill does not
+    leave an unexplained change.
     """
 
     workflow_id: str
@@ -57,21 +58,21 @@ class Author:
 
 
 class Running(Protocol):
-    """A program that runs, and may make protected files."""
+    """A running program that may create protected files."""
 
     def sweep(self) -> Iterable[str]:
-        """Settle what it did so far; gives the workflows of what is held."""
+        """Process its changes so far; return the workflows of held files."""
         ...
 
 
 class WorkspaceFiles:
-    """The changing half of the files of all workspaces of one data folder.
+    """All changes to workspace files of one data folder.
 
     Args:
-        folder: where checkpoints are kept, in the data folder.
-        closed: folders that no tool may touch: the data folder.
+        folder: where checkpoints are stored, in the data folder.
+        closed: folders that no tool may access: the data folder.
 
-    All calls block. One change is made at a time.
+    All calls block. Changes are made one at a time.
     """
 
     def __init__(
@@ -84,25 +85,28 @@ class WorkspaceFiles:
         self.kept = CheckpointFiles(folder)
         self.held = HeldFiles(folder / "held")
         self.recovered = False
-        """Whether programs that a kill ended were settled."""
+        """Whether the changes of programs ended by a kill have been processed."""
         self.announce_held = announce_held
-        """To be called with the workflow's id, in the loop's thread, when something waits for a person."""
+        """Called with a workflow id, in the event loop's thread, when a file starts to wait for a person."""
         self.marks = TaintMarks(folder / "taint.jsonl")
         self._closed = tuple(closed)
         self.now = now
         self.lock = threading.RLock()
         self.running: list[Running] = []
-        """The programs that run, each with the protected files that were there before it."""
+        """Running programs, each with the protected files that existed before it."""
         self._last = 0
         self._unsettled: set[str] = set()
-        """Changes that were cut off and could not be looked at, which was logged."""
+        """Interrupted changes that could not be checked; logged once."""
 
     def sweep(self) -> set[str]:
-        """Settle what programs that still run did to protected files, before anything obeys those; the workflows of what is held."""
+        """Process changes of running programs to protected files before anything obeys these.
+
+        Return workflows of held files.
+        """
         return {workflow_id for each in list(self.running) for workflow_id in each.sweep()}
 
     def held_record(self, author: Author, root: Path, path: str, *, by: str = "") -> HeldFile:
-        """The record of something that is to be held, by its path on the disk; ``by``: who made it, when it was no agent."""
+        """Create the record of something to be held, by its path on disk; ``by``: its author, if no agent."""
         return HeldFile(
             id=f"{time.time_ns():020d}-{secrets.token_hex(3)}",
             workflow_id=author.workflow_id,
@@ -131,14 +135,14 @@ class WorkspaceFiles:
         expected: bytes | None = None,
         was: str = "",
     ) -> Change | None:
-        """Write a whole file and the folders above it; None when it holds just this already.
+        """Write a whole file and missing folders above it; None if it already has this content.
 
         Args:
-            mode: permission bits it gets; None keeps those it has.
-            expected: the content it must still have; ``was`` the same as a hash.
+            mode: its permission bits; None keeps the present ones.
+            expected: the content it must still have; ``was``: the same as a hash.
 
         Raises:
-            ToolError: ``changed`` when it has another; what ``ConfinedRoot.write`` raises.
+            ToolError: ``changed`` when it differs; as ``ConfinedRoot.write``.
         """
         if len(data) > FILE:
             raise ToolError("The file would have {size} bytes; at most {most} are allowed.", code="too_large", size=len(data), most=FILE)
@@ -162,7 +166,7 @@ class WorkspaceFiles:
                 temporary=temporary_name(),
                 made=_missing(root, place.path.rpartition("/")[0]),
             )
-            # Before, so that no kill leaves the file without its mark.
+            # Before the write, so that a kill cannot leave the file unmarked.
             self.marks.wrote(place.root, place.path, author.tainted, change.after)
             with self._recorded(change) as done:
                 made = root.make_folder(place.path.rpartition("/")[0])
@@ -170,13 +174,13 @@ class WorkspaceFiles:
                 return done(made=tuple(made))
 
     def delete(self, author: Author, place: WorkspacePath, *, was: str = "") -> Change:
-        """Put a file, a link or a whole folder into the trash.
+        """Move a file, a link or a whole folder to the trash.
 
         Args:
-            was: the hash it must still have. It is looked at once it is in the trash, where nobody writes, and brought back if it differs.
+            was: the hash it must still have. Checked in the trash, where nobody writes; moved back if it differs.
 
         Raises:
-            ToolError: ``changed``; what ``ConfinedRoot`` raises.
+            ToolError: ``changed``; as ``ConfinedRoot``.
         """
         root = self.root(place.root)
         with self.lock:
@@ -197,20 +201,20 @@ class WorkspaceFiles:
                 )
                 with self._recorded(change) as done, self.kept.trash_folder(change.id, make=True) as kept:
                     trash.put(folder, name, kept, change.temporary)
-                    # A large folder that nobody expects to be as it was is not read a second time.
+                    # A large folder without an expected hash is not read a second time.
                     found = before if change.folder and not was else transfer.digest_of(kept, trash.CONTENT)
                     if was and found != was:
                         try:
                             trash.put_back(folder, name, kept, change.temporary)
                         except FileExistsError:
-                            # A third one stands there by now: what was taken is listed as deleted, and can be brought back.
+                            # The place is taken again: the file stays listed as deleted and can be restored.
                             self._give_up(folder, change, done, before=found, undoes="")
                         raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
                     os.fsync(folder)
                     return self._give_up(folder, change, done, before=found)
 
     def _give_up(self, folder: int, change: Change, done: Callable[..., Change], **facts: object) -> Change:
-        """Record that something is in the trash; what lies beside its place since it is on another disk is deleted then."""
+        """Record that something is in the trash, then delete its remaining original if the trash is on another disk."""
         self.kept.save(change.model_copy(update=facts))
         try:
             transfer.delete(folder, change.temporary)
@@ -226,7 +230,7 @@ class WorkspaceFiles:
         return done(**facts)
 
     def movable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
-        """What ``move`` would move, and what it would put into the trash; raises what it would."""
+        """Check ``move``: return what it would move and what it would trash; raises the same errors."""
         root, other = self.root(source.root), self.root(target.root)
         there = other.look(target.path, follow=False)
         here = root.look(source.path, follow=False)
@@ -242,7 +246,7 @@ class WorkspaceFiles:
         return here, there
 
     def copyable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
-        """What ``copy`` would copy, and what it would put into the trash; raises what it would."""
+        """Check ``copy``: return what it would copy and what it would trash; raises the same errors."""
         there = self.root(target.root).look(target.path, follow=False)
         here = self.root(source.root).look(source.path)
         if here is None:
@@ -258,7 +262,7 @@ class WorkspaceFiles:
         return here, there
 
     def move(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
-        """Give a file or folder another place; what was there goes to the trash first, with ``overwrite``."""
+        """Move a file or folder; with ``overwrite``, an existing target goes to the trash first."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
             here, there = self.movable(source, target, overwrite=overwrite)
@@ -284,7 +288,7 @@ class WorkspaceFiles:
             return changes
 
     def copy(self, author: Author, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> list[Change]:
-        """Copy a file or folder: first under a temporary name beside the target, then renamed."""
+        """Copy a file or folder: first to a temporary name beside the target, then renamed."""
         root, other = self.root(source.root), self.root(target.root)
         with self.lock:
             here, there = self.copyable(source, target, overwrite=overwrite)
@@ -307,7 +311,8 @@ class WorkspaceFiles:
                             transfer.copy(folder, name, into, change.temporary)
                             copied = transfer.digest_of(into, change.temporary)
                             if copied != change.after:
-                                # Pipes were left out, or somebody wrote to the source: what counts from now on is what was copied.
+                                # Pipes were skipped, or the source changed meanwhile: the recorded hash is that of the
+                                # copy.
                                 self.kept.begin(change.model_copy(update={"after": copied}))
                         except BaseException:
                             transfer.delete(into, change.temporary)
@@ -322,7 +327,7 @@ class WorkspaceFiles:
         self.marks.carry(str(source.root / source.path), str(target.root / target.path), target.root, brought)
 
     def make_folder(self, author: Author, place: WorkspacePath) -> Change | None:
-        """Make a folder and those above it; None when it is there."""
+        """Create a folder and missing ones above it; None if it exists."""
         root = self.root(place.root)
         with self.lock:
             here = root.look(place.path)
@@ -347,7 +352,7 @@ class WorkspaceFiles:
         modes: Mapping[str, int] = MappingProxyType({}),
         made: tuple[str, ...] = (),
     ) -> Change:
-        """Record a change of a file that was made already; None stands for no file. It can be taken back as any other.
+        """Record a change that was already made; None stands for no file. It can be undone like any other.
 
         ``mode``, ``modes``, ``made``: see ``Change``.
         """
@@ -373,14 +378,14 @@ class WorkspaceFiles:
             return change
 
     def recover(self) -> None:
-        """Settle what a kill left unfinished. What cannot be looked at, in a folder that is not there, waits until it can be."""
+        """Resolve changes interrupted by a kill. Those in missing folders wait until they can be checked."""
         with self.lock:
             for change in self.kept.pending():
                 try:
                     if not change.undoes and self.kept.record(change).exists():
                         if change.action == "deleted":
                             self._delete_beside(change)
-                        self.kept.drop(change)  # the kill came after it was done, and the file may have changed since
+                        self.kept.drop(change)  # the kill came after its completion, and the file may have changed since
                     else:
                         self._settle(change)
                 except (AtelierError, OSError):
@@ -389,7 +394,7 @@ class WorkspaceFiles:
                     self._unsettled.add(change.id)
 
     def _delete_beside(self, change: Change) -> None:
-        """Delete what lies beside the place of something that is in the trash of another disk, see ``_give_up``."""
+        """Delete the remaining original of something in the trash of another disk, see ``_give_up``."""
         try:
             with self.root(change.root).located(change.path, follow=False) as (folder, _name):
                 transfer.delete(folder, change.temporary)
@@ -412,9 +417,9 @@ class WorkspaceFiles:
                 self.complete_undo(self.kept.get(made.workflow_id, made.undoes), made)
 
     def _settled(self, change: Change) -> Change | None:
-        """The change when it was made, None when it was not."""
+        """Return the change if it was made, otherwise None."""
         target = self.root(change.moved_root or change.root)
-        # A file is written through a link. What was moved, or came back, is itself, also when it is a link.
+        # Files are written through links; moves and restores act on the link itself.
         follow = change.action == "changed" or (change.action == "created" and not change.undoes)
         if change.action == "changed":
             self._give_back(change)
@@ -431,10 +436,10 @@ class WorkspaceFiles:
         return change.model_copy(update={"after": change.after or now}) if made else None
 
     def complete_undo(self, change: Change, by: Change | None) -> None:
-        """Write down that a change was taken back, the files being as they were. Its folders go when they are empty.
+        """Record that a change was undone (the files are already restored), and remove its folders if empty.
 
         Args:
-            by: the change that did it; None when nothing had to be done.
+            by: the change that undid it; None if nothing had to be done.
         """
         if not change.undone_by:
             for made in reversed(change.made):
@@ -447,14 +452,14 @@ class WorkspaceFiles:
             self.kept.drop(by)
 
     def _give_back(self, change: Change) -> None:
-        """The kill came between exchanging two files and looking at what was taken out: what somebody else wrote takes its place again."""
+        """After a kill between exchanging two files and checking the old one: restore what somebody else wrote."""
         with contextlib.suppress(ToolError), self.root(change.root).located(change.path) as (folder, name):
             out = transfer.digest_of(folder, change.temporary)
             if out not in ("", change.before) and transfer.digest_of(folder, name) == change.after:
                 os.rename(change.temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     def digest_at(self, root: ConfinedRoot, path: str, *, follow: bool = True) -> str:
-        """The hash of what stands at a path, empty for nothing."""
+        """Return the hash of the file at a path, empty if there is none."""
         try:
             with root.located(path, follow=follow) as (folder, name):
                 return transfer.digest_of(folder, name)
@@ -464,14 +469,14 @@ class WorkspaceFiles:
             raise
 
     def bring_back(self, author: Author, change: Change, *, force: bool = False) -> Change:
-        """Give what a change put into the trash its place again, which must be free.
+        """Restore something from the trash to its place, which must be free.
 
         Args:
-            force: also when it is not as it was deleted.
+            force: even if it is not as it was deleted.
 
         Raises:
-            ConflictError: ``damaged``, it is not as it was deleted.
-            ToolError: ``exists``; ``not_found``, it is no longer kept; what ``ConfinedRoot`` raises.
+            ConflictError: ``damaged``: it is not as it was deleted.
+            ToolError: ``exists``; ``not_found``: it is no longer stored; as ``ConfinedRoot``.
         """
         root = self.root(change.root)
         place = WorkspacePath(Path(change.root), change.path, change.path)
@@ -517,7 +522,7 @@ class WorkspaceFiles:
             raise
 
     def _change(self, author: Author, place: WorkspacePath, **facts: object) -> Change:
-        # Two changes of one nanosecond, or a clock that was set back, must not change places.
+        # Keeps the order of changes made in the same nanosecond or after the clock was set back.
         self._last = max(time.time_ns(), self._last + 1)
         return Change.model_validate(
             {
@@ -537,7 +542,7 @@ class WorkspaceFiles:
 
     @contextlib.contextmanager
     def _recorded(self, change: Change) -> Iterator[Callable[..., Change]]:
-        """Around the change itself: its record before, and after it when ``done`` was called."""
+        """Enclose a change: write its pending record before, and complete it when ``done`` was called."""
         self.kept.begin(change)
         finished = False
 
@@ -553,7 +558,7 @@ class WorkspaceFiles:
         except BaseException:
             if finished:
                 raise
-            if change.action == "deleted":  # between two disks it may have failed in its middle, with the copy in the trash
+            if change.action == "deleted":  # between two disks it may have failed halfway, with the copy already in the trash
                 with contextlib.suppress(AtelierError, OSError):
                     self._settle(change)
             else:
@@ -562,14 +567,14 @@ class WorkspaceFiles:
 
 
 def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
-    """Which folders have to be made so that this one exists, the topmost first."""
+    """Return the missing folders that have to be created, topmost first."""
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
     return tuple(path for path in paths if root.look(path) is None)
 
 
 def _taken(target: WorkspacePath, there: FoundFile) -> ToolError:
-    """The error for a destination that is taken."""
+    """Return the error for a destination that exists."""
     if there.kind == "folder":
         return ToolError("{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown)
     return ToolError("{path} exists already: set overwrite to replace it, or choose another name.", code="exists", path=target.shown)

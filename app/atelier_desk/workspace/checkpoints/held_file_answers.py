@@ -1,4 +1,4 @@
-"""Answers of a person about held files: "Keep" puts one in its place, "Discard" deletes it."""
+"""A person's decision about held files: "Keep" puts one in its place, "Discard" deletes it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from atelier_desk.workspace.root import ConfinedRoot
 
 
 def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
-    """Put a held file in its place; the change that can be undone. None for a link, a folder, a large file, and one whose name is not
-    UTF-8, which no change can name: what it replaces is held in its stead. Blocks.
+    """Put a held file in its place and return the undoable change; blocks.
+
+    Returns None for links, folders, large files and non-UTF-8 names, which a change cannot describe: whatever they
+    replace is held instead.
 
     Raises:
-        NotFoundError: there is none such.
-        ConflictError: ``changed``, something stands there by now that did not when it was held, or a link in the place of a folder above.
+        NotFoundError: there is no such held file.
+        ConflictError: ``changed``: something else is in its place, or a folder above became a link.
         ToolError: it cannot be written.
     """
     with files.lock:
@@ -28,7 +30,7 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
         root = files.root(held.root)
         above = (Path(held.root, each) for each in Path(held.on_disk).parents)
         if link := next((each for each in above if each != Path(held.root) and each.is_symlink()), None):
-            # It was no link when the file was held: the file would come to lie elsewhere.
+            # It was no link when the file was held, and would redirect the file elsewhere.
             raise in_the_way(held, readable_name(link.relative_to(held.root).as_posix()))
         place = WorkspacePath(Path(held.root), held.on_disk, held.path)
         there = files.digest_at(root, held.on_disk, follow=False)
@@ -67,7 +69,7 @@ def _hold_too(files: WorkspaceFiles, held: HeldFile, root: ConfinedRoot) -> None
 
 
 def discard(files: WorkspaceFiles, workflow_id: str, id: str) -> HeldFile:
-    """Delete a held file for good. Blocks. Raises ``NotFoundError``: there is none such."""
+    """Permanently delete a held file; blocks. Raises ``NotFoundError``: there is no such held file."""
     with files.lock:
         held = files.held.get(workflow_id, id)
         files.held.forget(held)

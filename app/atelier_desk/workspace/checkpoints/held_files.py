@@ -2,7 +2,7 @@
 
 held/<workflow>/<id>.json      the record
 held/<workflow>/<id>/content   the file, link or folder
-held/-launcher/<any>/          what launchers took away (``processes.holding``), until it is handed over
+held/-launcher/<any>/          what launchers took away (``processes.git_locks``), until it is handed over
 held/-open/<id>.json           what was there before a program that runs: after a kill, all else is new
 
 Nothing is given up by age or size: without an answer they stay. They go with their workflow.
@@ -31,36 +31,36 @@ from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 
 _CONTENT = "content"
 _NOBODY = "-"
-"""Folder of what belongs to no workflow."""
+"""Folder of data that belongs to no workflow."""
 _OPEN = "-open"
 LAUNCHER = "-launcher"
-"""Folder in which launchers put what git would run, until it is handed over (``held_repositories``)."""
+"""Folder where launchers put files that git would execute, until they are handed over (``held_repositories``)."""
 
 
 class HeldFiles:
-    """All calls block. ``folder`` is made when something is first held."""
+    """Held files; all calls block. ``folder`` is created when something is first held."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def of(self, workflow_id: str) -> list[HeldFile]:
-        """What waits for an answer in a workflow, the oldest first; what belongs to no workflow waits in all of them."""
+        """Return the pending files of a workflow, oldest first; those of no workflow are included everywhere."""
         names = dict.fromkeys((plain_name(workflow_id or _NOBODY), _NOBODY))
         return sorted((held for name in names for held in read_folder(self.folder / name, HeldFile)[0]), key=lambda held: held.id)
 
     def get(self, workflow_id: str, id: str) -> HeldFile:
-        """Raises ``NotFoundError``: it was kept or discarded already."""
+        """Return one held file. Raises ``NotFoundError``: it was kept or discarded already."""
         for held in self.of(workflow_id):
             if held.id == id:
                 return held
         raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=id)
 
     def take(self, held: HeldFile, source: int, name: str) -> HeldFile:
-        """Move what is named so in an open folder out of it; gives the record with what it holds.
+        """Move something out of an open folder and hold it; returns the completed record.
 
-        A file is copied, never renamed: another name of the same file, left in the workspace, must not change what is held. The record
-        comes first, so after a kill either the file is where it was, or it is listed. A folder is renamed where both are on one disk,
-        however much it holds.
+        A file is copied, never renamed: another hard link left in the workspace could change the held content. The
+        record comes first, so after a kill the file is either in its place or listed. A folder of any size is renamed
+        if both are on one disk.
         """
         place = self._place(held)
         private_folder(place)
@@ -88,10 +88,10 @@ class HeldFiles:
         return held
 
     def read(self, held: HeldFile, most: int) -> bytes | None:
-        """The bytes of a file that is held; None for a link, a folder, and more than ``most``.
+        """Return the bytes of a held file; None for a link, a folder, and more than ``most`` bytes.
 
         Raises:
-            ConflictError: ``damaged``, they are not those that were held.
+            ConflictError: ``damaged``: they are not those that were held.
         """
         path = self._place(held) / _CONTENT
         if path.is_symlink() or not path.is_file() or path.stat().st_size > most:
@@ -105,10 +105,10 @@ class HeldFiles:
         return (self._place(held) / _CONTENT).lstat().st_mode & 0o777
 
     def put(self, held: HeldFile, root: ConfinedRoot) -> None:
-        """Put a link, a folder or a large file where it belongs. Nothing that stands there is replaced.
+        """Put a link, a folder or a large file in its place. Nothing is replaced.
 
         Raises:
-            ConflictError: ``changed``, something stands there; ``damaged``, it is not what was held.
+            ConflictError: ``changed``: the place is taken; ``damaged``: it is not what was held.
         """
         root.make_folder(held.on_disk.rpartition("/")[0])
         source = os.open(self._place(held), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
@@ -129,24 +129,24 @@ class HeldFiles:
             os.close(source)
 
     def forget(self, held: HeldFile) -> None:
-        """Delete the record and what it holds."""
+        """Delete a held file and its record."""
         place = self._place(held)
         place.with_suffix(".json").unlink(missing_ok=True)
         shutil.rmtree(place, ignore_errors=True)
 
     def workflows(self) -> set[str]:
-        """The ids of the workflows that something was held for."""
-        # No workflow's id begins with a dash.
+        """Return the ids of workflows with held files."""
+        # Workflow ids never begin with a dash.
         return {name for name in listed(self.folder)[0] if not name.startswith("-")}
 
     def unread(self) -> list[UnreadRecord]:
-        """The records that cannot be read: what they are about is held, and no list shows it."""
+        """Return unreadable records: their files are held but not listed."""
         folders, problem = listed(self.folder)
         names = [name for name in folders if name == _NOBODY or not name.startswith("-")]
         return [*problem, *(each for name in names for each in read_folder(self.folder / name, HeldFile)[1])]
 
     def forget_workflows(self, ids: Iterable[str]) -> None:
-        """Delete all that is held for these workflows, but for what a record that cannot be read is about."""
+        """Delete everything held for these workflows, except files of unreadable records."""
         for workflow_id in ids:
             records, unread = read_folder(self.folder / plain_name(workflow_id), HeldFile)
             for held in records:
@@ -156,16 +156,16 @@ class HeldFiles:
                     delete_tree(self.folder / plain_name(workflow_id))
 
     def begin(self, id: str, about: dict[str, Any]) -> None:
-        """Remember a program that starts, so that a kill of Atelier loses nothing; not synced, a kill leaves what was written."""
+        """Remember a program that starts, in case Atelier is killed. Not synced: a kill does not lose written data."""
         private_folder(self.folder / _OPEN)
         (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))
 
     def end(self, id: str) -> None:
-        """The program is over, and what it made is settled."""
+        """The program has ended and its changes are processed."""
         (self.folder / _OPEN / f"{plain_name(id)}.json").unlink(missing_ok=True)
 
     def begun(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The programs that were not settled."""
+        """Yield programs whose changes are not processed."""
         for path in sorted((self.folder / _OPEN).glob("*.json")):
             with contextlib.suppress(OSError, ValueError):
                 yield path.stem, json.loads(path.read_text())
@@ -195,7 +195,7 @@ def _is_folder(handle: int) -> bool:
 
 
 def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
-    """Something else stands where a held file belongs by now, or at a ``path`` above."""
+    """Return the error for a held file whose place is taken, or that has something in the way at ``path``."""
     return ConflictError(
         N_("{path} is there by now, and not as it was: it is not overwritten. Move it away, then keep the held file."),
         code="changed",

@@ -1,7 +1,7 @@
-"""What the launcher took away because git would run it, handed over to the files that wait for a person.
+"""Hand over files that the launcher removed because git would execute them to the held files.
 
-The launcher knows nothing of workflows: it puts each thing in a folder of its own (``processes.holding``). Once it is over these become
-held files like all others, so that one "Keep" and one "Discard" serve for both.
+The launcher knows no workflows: it puts each item into a folder of its own (``processes.git_locks``). After it ends, they
+become ordinary held files, so that the same "Keep" and "Discard" apply.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ Entry = Mapping[str, str]
 
 
 def adopt(files: WorkspaceFiles, author: Author, entries: Iterable[Entry], *, by: str = "") -> tuple[list[HeldFile], tuple[Entry, ...]]:
-    """Take over what a program's launcher held; gives the records, and the entries that stay where they are.
+    """Take over what a program's launcher removed; return the records, and the entries that stay.
 
-    Those are what is in no granted folder, and what the launcher could only rename. Blocks.
+    Entries stay if they are in no granted folder or could only be renamed. Blocks.
 
     Args:
         entries: ``process.Guarded.held``.
-        by: who made it, when it was no agent.
+        by: its author, if no agent.
     """
     taken: list[HeldFile] = []
     left: list[Entry] = []
@@ -44,7 +44,7 @@ def adopt(files: WorkspaceFiles, author: Author, entries: Iterable[Entry], *, by
 
 
 def adopt_left(files: WorkspaceFiles) -> list[HeldFile]:
-    """Take over what was held when Atelier was killed before it could: nobody knows of which workflow it is. Blocks."""
+    """Take over files left by a kill of Atelier; their workflow is unknown. Blocks."""
     try:
         places = sorted((files.held.folder / LAUNCHER).iterdir())
     except FileNotFoundError:
@@ -67,7 +67,7 @@ def _adopted(files: WorkspaceFiles, author: Author, place: Path, by: str) -> Hel
         finally:
             os.close(handle)
     except (AtelierError, OSError, ValueError, KeyError, TypeError) as error:
-        # It stays where it is, and whoever asks is told its place.
+        # It stays in place, and its location is reported.
         log.warning("what a command left is held in %s: %s", place, error)
         return None
     shutil.rmtree(place, ignore_errors=True)

@@ -1,8 +1,7 @@
-"""What cleaning keeps though no workflow shows it: records that cannot be read with all they may name, and what belongs to
-workflows that the database does not know. A person looks at it and deletes it.
+"""Undo data that no workflow shows: unreadable records with everything they may name, and data of unknown workflows.
 
-What is unknown stays for ``DAYS`` from the day on which this database first missed it: another database, of a newer backup,
-may know it. What cannot be read stays until a person deletes it.
+Unknown data stays for ``DAYS`` from the day on which this database first missed it, because another database, restored
+from a newer backup, may know it. Unreadable records stay until a person deletes them.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.records import ENDING, References, UnreadRecord, delete_tree, size_below
 
 DAYS = 30
-"""For so long what is unknown stays."""
+"""Days for which unknown data stays."""
 TRASH = "trash/"
-"""Begins the key of something in the trash that has no record."""
+"""Prefix of the key of trash without a record."""
 CONTENTS = "objects"
-"""The key of the contents that a record which cannot be read may name."""
+"""Key of contents that an unreadable record may name."""
 Kind = Literal["unreadable", "cut_off", "contents", "unknown", "unnamed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something that is kept and shown by no workflow.
+    """Stored data that no workflow shows.
 
     Attributes:
-        key: names it, for deleting: a path below the checkpoints, or the id of a workflow.
-        kind: ``unreadable``: a record, with what belongs to it by its name; ``cut_off``: a change that was cut off in a folder that
-            cannot be looked at; ``contents``: contents that unreadable records may name; ``unknown``: all of a workflow that the
-            database does not know; ``unnamed``: something in the trash without a record.
+        key: identifies it for deletion: a path below the checkpoints, or the id of a workflow.
+        kind: ``unreadable``: a record with the data of its name; ``cut_off``: an interrupted change in a folder that
+            cannot be checked; ``contents``: contents that unreadable records may name; ``unknown``: all data of a
+            workflow unknown to the database; ``unnamed``: trash without a record.
         size: bytes.
-        changes: how many changes of an unknown workflow; 1 for a record, 0 for the others.
-        reason: why it cannot be read: the system's words, or a text to be translated.
-        until: from when on cleaning deletes it; None for what stays until a person does.
+        changes: number of changes of an unknown workflow; 1 for a record, otherwise 0.
+        reason: why it is unreadable: a system message or a translatable text.
+        until: when cleaning deletes it; None if only a person does.
     """
 
     key: str
@@ -54,8 +53,10 @@ class Leftover:
 
 
 def unclaimed(files: WorkspaceFiles, known: Container[str]) -> set[str]:
-    """The keys of what this database does not know: workflows, and trash without a record. Told by the names of files, so that it takes
-    a moment alone however many there are. Blocks."""
+    """Return the keys of data unknown to this database: workflows, and trash without a record.
+
+    Determined from file names only, so it is fast at any size. Blocks.
+    """
     with files.lock:
         names, complete = files.kept.record_names()
         pending = {change.workflow_id for change in files.kept.pending()}
@@ -65,7 +66,7 @@ def unclaimed(files: WorkspaceFiles, known: Container[str]) -> set[str]:
 
 
 def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[str, datetime]) -> list[Leftover]:
-    """All leftovers: what cannot be read first, then what is unknown. Blocks.
+    """Return all leftovers: unreadable ones first, then unknown ones. Blocks.
 
     Args:
         first_missed: by key, when this database first missed it.
@@ -94,11 +95,11 @@ def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[s
 
 
 def delete(files: WorkspaceFiles, keys: Collection[str], known: Container[str]) -> int:
-    """Delete leftovers that a person chose; gives the bytes that were freed. Blocks.
+    """Delete leftovers chosen by a person; return the freed bytes. Blocks.
 
     Raises:
-        NotFoundError: a key names none; then nothing is deleted.
-        StorageError: ``read_only``, one of them cannot be deleted.
+        NotFoundError: a key does not exist; then nothing is deleted.
+        StorageError: ``read_only``: one of them cannot be deleted.
     """
     with files.lock:
         there = {each.key: each for each in survey(files, known, {})}
@@ -132,18 +133,18 @@ def _delete(files: WorkspaceFiles, leftover: Leftover) -> None:
     elif leftover.kind == "unnamed":
         delete_tree(path)
     elif not os.path.lexists(path):
-        path.mkdir(mode=0o700, parents=True)  # a missing folder of records: from now on there are none
+        path.mkdir(mode=0o700, parents=True)  # an empty folder of records from now on
     else:
-        # What is named like the record first: after a kill in between the record still tells of it.
+        # Its data first: after a kill in between, the record still shows it.
         delete_tree(path.with_suffix("") if path.is_relative_to(files.held.folder) else files.kept.trash(path.stem))
         delete_tree(path)
 
 
 def forget(files: WorkspaceFiles, workflow_id: str) -> None:
-    """A person deleted the workflow for good: its undo data goes too, but for records that cannot be read. Blocks.
+    """Delete the undo data of a permanently deleted workflow, except unreadable records. Blocks.
 
     Raises:
-        OSError: something stays; cleaning deletes it later.
+        OSError: something remains; cleaning deletes it later.
     """
     with files.lock:
         _forget(files, files.kept.references(), workflow_id)
@@ -158,7 +159,7 @@ def _forget(files: WorkspaceFiles, records: References, workflow_id: str) -> Non
 
 
 def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
-    """All of an unknown workflow, but for records that cannot be read: these are leftovers of their own."""
+    """Delete all data of an unknown workflow, except unreadable records, which are leftovers of their own."""
     keep = {each.path.stem for each in (*files.kept.references().unread, *files.held.unread()) if each.path.parent == folder}
     if not keep:
         delete_tree(folder)
@@ -202,7 +203,7 @@ def _of(records: References, workflow_id: str) -> list[Change]:
 
 
 def _size_of_workflow(files: WorkspaceFiles, records: References, workflow_id: str, own: Iterable[Change]) -> int:
-    """Bytes of its records, its trash, what is held for it, and the contents that it alone names."""
+    """Return the size of its records, trash, held files and exclusive contents in bytes."""
     mine = {change.id for change in own}
     others = (change for change in (*records.changes.values(), *records.pending.values()) if change.id not in mine)
     alone = records.contents(own) - records.contents(others)

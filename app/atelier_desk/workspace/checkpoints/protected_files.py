@@ -1,11 +1,12 @@
 # ruff: noqa: PTH116, PTH118
-"""Files with protected names around a command: what was there stays as it is, what is new waits for a person.
+"""Guard protected files around a command: existing ones are restored, new ones are held for a person.
 
-Where the system has mounts, those that exist are read-only for the command besides (``read_only``). This holds everywhere:
-what it changed all the same is put back as it was, and its version is held as one that is new.
+Where mounts are available, existing ones are also read-only for the command (``read_only``). Restoring applies
+everywhere: a changed file is put back, and the command's version is held like a new file.
 
-Not looked at: folders of installed packages (``DEPENDENCIES``), and ``.git`` but for ``info/attributes``: hooks and settings of
-repositories are the launcher's. Not covered: what is read while the command runs, unless ``WorkspaceFiles.sweep`` comes before.
+Not scanned: folders of installed packages (``DEPENDENCIES``), and ``.git`` except ``info/attributes``: hooks and
+settings of repositories are guarded by the launcher. Not covered: files that are read while the command runs, unless
+``WorkspaceFiles.sweep`` is called first.
 """
 
 from __future__ import annotations
@@ -34,24 +35,30 @@ from atelier_desk.workspace.diffs import digest
 log = logging.getLogger(__name__)
 
 SECONDS = 5.0
-"""Of one look through all granted folders; what is further down is not covered then, and ``Settled.partly`` says so."""
+"""Time limit in seconds of a scan of all granted folders.
+
+Deeper files are then not covered, and ``Settled.partly`` is set.
+"""
 ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024
-"""Of files that can be put back."""
+"""Maximum total bytes of files that can be restored."""
 MOST_OPEN = 200
-"""Files that are kept open while a command runs; what a person changes in others meanwhile counts as the command's."""
+"""Maximum files kept open while a command runs.
+
+Other people's changes to further files are attributed to the command.
+"""
 MANY_NEW = 50
-"""Of so many new files in a new folder the folder is held as a whole."""
+"""A new folder with at least this many new files is held as a whole."""
 MANY = 1_000
-"""Files that are made read-only one by one; of more, whole folders are."""
+"""Maximum files that are made read-only one by one; beyond it, whole folders are."""
 
 
 _GENERATED = "/.husky/_/"
-"""Made anew whenever packages are installed, mostly just as it was: it is put back where it differs, and not read-only."""
+"""Regenerated at every package installation, mostly unchanged: restored if different, and not read-only."""
 
 
 class FileState(NamedTuple):
-    """A file or link: what tells that it is the same and was not written, and the folders it lies in."""
+    """State of a file or link that shows whether it was replaced or written, and its parent folders."""
 
     mode: int
     device: int
@@ -64,13 +71,13 @@ class FileState(NamedTuple):
 
     @property
     def same(self) -> tuple[int, ...]:
-        """Without what another name, or the folders above, change."""
+        """Return the state without what another hard link, or the folders above, change."""
         return (self.mode, self.device, self.number, self.size, self.modified, self.changed)
 
 
 @dataclass(slots=True)
 class ProtectedSnapshot:
-    """What one look found: by granted folder and path below it. ``partly``: the time was over before all was looked through."""
+    """Result of one scan: states by granted folder and relative path. ``partly``: the time limit was reached."""
 
     found: dict[tuple[Path, str], FileState] = field(default_factory=dict)
     partly: bool = False
@@ -78,7 +85,10 @@ class ProtectedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What came of a command: ``held`` waits for a person, ``restored`` was changed and is as it was, ``left`` could not be settled."""
+    """Result for a command.
+
+    ``held`` waits for a person, ``restored`` was changed and is restored, ``left`` could not be processed.
+    """
 
     held: tuple[HeldFile, ...] = ()
     restored: tuple[str, ...] = ()
@@ -87,9 +97,9 @@ class Settled:
 
 
 def protected_in(roots: Sequence[Path], link_targets: Iterable[str] = ()) -> ProtectedSnapshot:
-    """All files and links with protected names in granted folders. Links are not followed; a folder that cannot be read holds none.
+    """Return all protected files and links in granted folders. Links are not followed; unreadable folders are skipped.
 
-    ``link_targets``: absolute files and folders besides, which links with such names led to.
+    ``link_targets``: additional absolute files and folders that protected links led to.
     """
     limit = WalkLimit(seconds=SECONDS)
     result = ProtectedSnapshot()
@@ -122,21 +132,21 @@ def _add(result: ProtectedSnapshot, root: Path, path: str, above: tuple[int, ...
 
 
 def _paths(found: ProtectedSnapshot) -> tuple[str, ...]:
-    """The paths that are there, absolute."""
+    """Return the existing paths, absolute."""
     return tuple(os.path.join(root, path) for root, path in found.found)
 
 
 class ProtectedFiles:
-    """The protected files of some granted folders as they are now, before a command. All calls block.
+    """Snapshot of the protected files in some granted folders before a command. All calls block.
 
     Args:
-        may_change: gives, for the protected files that are there (absolute), what says of an absolute path whether a person allowed
-            this command to change it; asked before the command and after it.
-        mounted: the command cannot write what ``read_only`` names: what is otherwise afterwards, somebody else changed.
+        may_change: returns, for the existing protected files (absolute), a predicate that tells whether a person
+            allowed this command to change a path; called before and after the command.
+        mounted: the command cannot write ``read_only`` paths: differences are somebody else's.
 
     Attributes:
-        guarded: the files it must not change, as a person calls them.
-        read_only: what it must find read-only: all that is there but what it may change, and what links lead to.
+        guarded: display names of the files it must not change.
+        read_only: paths that must be read-only for it: everything except what it may change, and targets of links.
     """
 
     def __init__(
@@ -168,7 +178,7 @@ class ProtectedFiles:
         plain = (key for key, seen in self._before.found.items() if stat.S_ISREG(seen.mode))
         self._open = _opened(key for key in plain if mounted and _GENERATED not in f"/{key[1]}")
         self._unwritable = set(self._open)
-        """What the command finds read-only; a link cannot be."""
+        """Files that are read-only for the command; links cannot be."""
         self._id = new_id()
         self._guard(may_change(_paths(self._before)))
 
@@ -181,7 +191,7 @@ class ProtectedFiles:
         self.read_only = tuple(Path(path) for path in (*there, *self._targets) if not may_change(path))
 
     def _leave_out(self, other: ProtectedFiles) -> None:
-        """What a program that runs already made or changed is not there before this one: it must not be put back by it."""
+        """Exclude changes of a program that is already running: this one must not revert them."""
         for key in [key for key in self._before.found if key[0] in other._roots and not other._before.partly]:
             if key not in other._before.found:
                 del self._before.found[key]
@@ -190,9 +200,9 @@ class ProtectedFiles:
                 self._texts[key] = other._texts[key]
 
     def begin(self, author: Author, *, by: str = "") -> None:
-        """The program starts: from now on a kill of Atelier loses nothing. ``close`` must follow.
+        """Register the program as running, so that a kill of Atelier loses nothing. Must be followed by ``close``.
 
-        ``by``: who it is, when it is of no agent.
+        ``by``: its name, if it belongs to no agent.
         """
         self._author, self._by = author, by
         if self._files is not None:
@@ -202,12 +212,12 @@ class ProtectedFiles:
             self._files.running.append(self)
 
     def __del__(self) -> None:
-        # A command that was never started is not closed.
+        # For a command that never started, without close().
         for handle in self.__dict__.pop("_open", {}).values():
             os.close(handle)
 
     def close(self) -> None:
-        """The program is over and settled."""
+        """Unregister the program after its changes are processed."""
         for key in list(self._open):
             os.close(self._open.pop(key))
         if self._files is not None:
@@ -215,12 +225,12 @@ class ProtectedFiles:
             self._files.running.remove(self)
 
     def sweep(self) -> list[str]:
-        """Settle what it did so far; gives the workflows of what is held."""
+        """Process its changes so far; return the workflows of held files."""
         before = len(self._settled.held)
         return [held.workflow_id for held in self.settle().held[before:]]
 
     def settle(self) -> Settled:
-        """Put back what is otherwise now, and hold what is new; gives all since the beginning. Can be called again."""
+        """Restore changed files and hold new ones; return everything since the beginning. Can be called repeatedly."""
         files = self._files
         if files is None:
             return self._settled
@@ -245,7 +255,7 @@ class ProtectedFiles:
                     continue
                 path = os.path.join(*key)
                 if key in self._texts and before and after and before.mode == after.mode and self._read(*key, after) == self._texts[key]:
-                    # Written anew just as it was, or nothing but its times or links changed: nothing to tell.
+                    # Rewritten with the same content, or only times or links changed: nothing to report.
                     self._unwritable.discard(key)
                     self._before.found[key] = after
                     continue
@@ -265,7 +275,7 @@ class ProtectedFiles:
         return self._settled
 
     def _filled(self, now: ProtectedSnapshot, may_change: Callable[[str], bool]) -> list[tuple[Path, str]]:
-        """Folders with many new files and nothing else: they are held as a whole."""
+        """Return new folders with many new files and nothing else, to be held as a whole."""
         new: dict[tuple[Path, str], int] = {}
         for root, path in now.found.keys() - self._before.found.keys():
             parts = path.split("/")
@@ -277,7 +287,7 @@ class ProtectedFiles:
         return [key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)]
 
     def _restored(self, files: WorkspaceFiles, key: tuple[Path, str], before: FileState | None, after: FileState | None) -> HeldFile | None:
-        """One file put back, and held when there is something to hold."""
+        """Restore one file; return the held version, if any."""
         root = files.root(key[0])
         self._unwritable.discard(key)
         old = self._texts.get(key)
@@ -297,7 +307,7 @@ class ProtectedFiles:
         return held
 
     def _moved_out(self, files: WorkspaceFiles, key: tuple[Path, str], replaces: str) -> HeldFile | None:
-        """What stands there, moved out of the workspace; None for nothing, and for what is neither file, link nor folder, which goes."""
+        """Move the present version out of the workspace; None if there is none. Special files are deleted."""
         root = files.root(key[0])
         try:
             with root.located(key[1], follow=False) as (folder, name):
@@ -316,15 +326,15 @@ class ProtectedFiles:
             raise
 
     def _unsure(self, before: FileState | None, after: FileState | None) -> bool:
-        """Of what was not looked at the first time, whether it is new is told by its own times alone; it is never put back."""
+        """Whether an unscanned file may be old: judged by its times only, it is never restored."""
         if before is not None or after is None or self._started is None:
             return True
         return after.changed < int(self._started.timestamp() * 1e9)
 
     def _by_others(self, key: tuple[Path, str], before: FileState | None, after: FileState | None) -> bool:
-        """Whether the command cannot have done it: a file tool wrote just this, or it was read-only for the command.
+        """Whether the command cannot have changed it: a file tool wrote it, or it was read-only for the command.
 
-        A file that took the place of the other is read-only no longer.
+        A replaced file is no longer read-only.
         """
         if before is not None and after is not None and key in self._unwritable and before.links == after.links == 1:
             same = (before.device, before.number, before.above) == (after.device, after.number, after.above)
@@ -333,7 +343,7 @@ class ProtectedFiles:
         return after is not None and self._files is not None and self._started is not None and self._written(key, self._started)
 
     def _written(self, key: tuple[Path, str], since: datetime) -> bool:
-        """Whether what stands there is what a file tool, which asks, or a person's "Keep" wrote meanwhile."""
+        """Whether a file tool, which asks, or a person's "Keep" wrote the present version."""
         assert self._files is not None
         now = self._files.digest_at(self._files.root(key[0]), key[1], follow=False)
         return any(
@@ -342,7 +352,7 @@ class ProtectedFiles:
         )
 
     def _accept(self, key: tuple[Path, str], after: FileState | None) -> None:
-        """From now on it counts as there before."""
+        """Treat the present version as existing before."""
         self._unwritable.discard(key)
         self._accepted.add(key)
         if after is None:

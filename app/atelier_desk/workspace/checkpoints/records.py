@@ -1,8 +1,7 @@
-"""Records of checkpoints: JSON with its SHA-256 in the line below, so that no changed byte passes for another record.
+"""Checkpoint records: JSON with its SHA-256 on the next line, so that damage is detected.
 
-What is named is known only when every record that could name something was read. ``References`` is asked before anything
-is deleted as unused: a record that cannot be read (damaged, half written, of a newer Atelier, or refused by the system)
-keeps all that it may name.
+What is in use is known only if every record was read. ``References`` is consulted before anything is deleted as unused:
+an unreadable record (damaged, incomplete, from a newer version, or inaccessible) keeps everything it may name.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ ENDING = ".json"
 
 @dataclass(frozen=True, slots=True)
 class UnreadRecord:
-    """A record, or a folder of records, that could not be read. ``reason``: the system's words, or a text to be translated."""
+    """A record, or a folder of records, that could not be read. ``reason``: a system message or a translatable text."""
 
     path: Path
     reason: str
@@ -36,21 +35,21 @@ class UnreadRecord:
 
 
 class UnreadableRecord(Exception):
-    """``args[0]`` is the reason."""
+    """A record that cannot be read; ``args[0]`` is the reason."""
 
 
 def write_record(path: Path, record: Model) -> None:
-    """Write a record with its hash; it is whole or as it was before."""
+    """Atomically write a record with its hash."""
     body = record.model_dump_json().encode()
     write_atomic(path, body + b"\n" + sha256(body).encode() + b"\n")
 
 
 def read_record(path: Path, kind: type[M]) -> M:
-    """A record as it was written. One without a hash is of an Atelier that wrote none.
+    """Read a record. One without a hash is from an earlier version.
 
     Raises:
         FileNotFoundError: there is none.
-        UnreadableRecord: it cannot be read, or its bytes are not those that were written.
+        UnreadableRecord: it cannot be read or is damaged.
     """
     try:
         data = path.read_bytes()
@@ -66,15 +65,15 @@ def read_record(path: Path, kind: type[M]) -> M:
     except ValueError as error:
         raise UnreadableRecord(DAMAGED) from error
     if getattr(record, "id", path.stem) != path.stem:
-        raise UnreadableRecord(DAMAGED)  # it lies under the name of another
+        raise UnreadableRecord(DAMAGED)  # stored under another record's name
     return record
 
 
 def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: False) -> tuple[list[M], list[UnreadRecord]]:
-    """The records of a folder by their names, and what of it could not be read.
+    """Return the records of a folder by name, and the unreadable ones.
 
     Raises:
-        Stopped: ``stop`` said so.
+        Stopped: ``stop`` returned True.
     """
     found: list[M] = []
     unread: list[UnreadRecord] = []
@@ -96,7 +95,7 @@ def read_folder(folder: Path, kind: type[M], stop: Callable[[], bool] = lambda: 
 
 
 def listed(folder: Path) -> tuple[list[str], list[UnreadRecord]]:
-    """The names in a folder; none where there is no folder. The second list has it when it cannot be listed."""
+    """Return the names in a folder; empty if it does not exist. The second list reports an unreadable folder."""
     try:
         return sorted(os.listdir(folder)), []  # noqa: PTH208 - iterdir may fail in its middle
     except (FileNotFoundError, NotADirectoryError):
@@ -106,16 +105,16 @@ def listed(folder: Path) -> tuple[list[str], list[UnreadRecord]]:
 
 
 class Stopped(Exception):
-    """Reading or cleaning was stopped before its end; what was done is done."""
+    """Reading or cleaning was stopped early; what was done stays done."""
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What all records of changes name.
+    """Everything that the records of changes name.
 
     Attributes:
-        changes: those that could be read, by id; ``pending`` those that began and are not settled.
-        unread: what could not be read.
+        changes: readable ones by id; ``pending``: those begun and not completed.
+        unread: unreadable records.
     """
 
     changes: dict[str, Change] = field(default_factory=dict)
@@ -123,30 +122,30 @@ class References:
     unread: tuple[UnreadRecord, ...] = ()
 
     def contents(self, changes: Iterable[Change] | None = None) -> set[str]:
-        """The hashes that these changes (None: all) need."""
+        """Return the content hashes that these changes (None: all) need."""
         every = [*self.changes.values(), *self.pending.values()] if changes is None else changes
         return {name for change in every if not change.cleaned for name in (change.before, change.after) if name}
 
     def unused_contents(self, names: Collection[str]) -> set[str]:
-        """Those of the stored contents that no record names, also none that could not be read."""
+        """Return the stored contents that no record can name, not even an unreadable one."""
         return set(names) - self.contents() if not self.unread else set()
 
     def unused_trash(self, ids: Collection[str]) -> set[str]:
-        """Those of the ids in the trash whose change was given up."""
+        """Return the trash ids whose change was deleted."""
         return {id for id in ids if id in self.changes and self.changes[id].cleaned}
 
     def unnamed_trash(self, ids: Collection[str]) -> set[str]:
-        """Those of the ids in the trash that have no record, not even one that could not be read."""
+        """Return the trash ids without a record, readable or not."""
         if any(each.folder for each in self.unread):
             return set()
         return set(ids) - set(self.changes) - set(self.pending) - {each.path.stem for each in self.unread}
 
 
 def delete_tree(path: Path) -> None:
-    """Delete a file, or a folder with all it holds, also where the folders in it are read-only; a missing one is no error.
+    """Delete a file or a folder tree, even if it contains read-only folders; a missing one is no error.
 
     Raises:
-        OSError: something stays.
+        OSError: something remains.
     """
 
     def allow(_call: object, name: str, error: tuple[type[BaseException], BaseException, object]) -> None:
@@ -174,7 +173,7 @@ def delete_tree(path: Path) -> None:
 
 
 def size_below(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; what cannot be looked at counts nothing."""
+    """Return the bytes of a file, or of all files in a folder; inaccessible ones count as 0."""
     return sum(_sizes(path))
 
 

@@ -34,13 +34,13 @@ MISSING = N_("it is missing")
 
 
 class CheckpointFiles:
-    """All calls block. ``folder`` is made when something is first kept."""
+    """Access to these files; all calls block. ``folder`` is created when something is first stored."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def keep(self, data: bytes) -> str:
-        """Store a content; gives its hash. One that is stored already and was damaged is replaced."""
+        """Store a content; return its hash. A stored copy that is damaged is replaced."""
         name = digest(data)
         path = self._object(name)
         if not holds(path, data):
@@ -48,10 +48,10 @@ class CheckpointFiles:
         return name
 
     def content(self, name: str) -> bytes:
-        """A stored content.
+        """Return a stored content.
 
         Raises:
-            NotFoundError: it was cleaned away; ``damaged``: it is not as it was kept.
+            NotFoundError: it was deleted by cleaning; ``damaged``: it does not match its hash.
         """
         try:
             data = self._object(name).read_bytes()
@@ -70,29 +70,32 @@ class CheckpointFiles:
         write_record(self.folder / "pending" / f"{change.id}.json", change)
 
     def finish(self, change: Change) -> None:
-        """The change is done: its record is among the others from now on. That of an undo waits, too, until all of the undo is done."""
+        """Complete a change.
+
+        Move its record to the others. The record of an undo waits until all of the undo is done.
+        """
         self.save(change)
         if not change.undoes:
             self.drop(change)
 
     def drop(self, change: Change) -> None:
-        """The change was not made, or nothing of it is left to do."""
+        """Delete the record of a change that was not made or needs no more work."""
         (self.folder / "pending" / f"{change.id}.json").unlink(missing_ok=True)
 
     def save(self, change: Change) -> None:
         write_record(self.record(change), change)
 
     def recorded(self, change: Change) -> bool:
-        """Whether its record is among those of the changes that were made."""
+        """Whether its record is among those of completed changes."""
         return self.record(change).exists()
 
     def remove(self, change: Change) -> None:
-        """Forget a change and what is in the trash for it."""
+        """Delete a change and its trash."""
         self.empty_trash(change)
         self.record(change).unlink(missing_ok=True)
 
     def empty_trash(self, change: Change) -> None:
-        """Delete what is in the trash for a change."""
+        """Delete the trash of a change."""
         with contextlib.suppress(OSError):
             delete_tree(self.trash(change.id))
 
@@ -100,19 +103,19 @@ class CheckpointFiles:
         return read_folder(self.folder / "pending", Change)[0]
 
     def of(self, workflow_id: str) -> list[Change]:
-        """The changes of a workflow that can be read, the oldest first."""
+        """Return the readable changes of a workflow, oldest first."""
         return self.read(workflow_id)[0]
 
     def read(self, workflow_id: str) -> tuple[list[Change], list[UnreadRecord]]:
-        """The changes of a workflow, the oldest first, and the records that cannot be read."""
+        """Return the changes of a workflow, oldest first, and the unreadable records."""
         changes, unread = read_folder(self.folder / "changes" / plain_name(workflow_id), Change)
         return sorted(changes, key=lambda each: each.id), unread
 
     def references(self, stop: Callable[[], bool] = lambda: False) -> References:
-        """What the records of all changes name.
+        """Return everything that records name.
 
         Raises:
-            Stopped: ``stop`` said so.
+            Stopped: ``stop`` returned True.
         """
         workflows, unread = listed(self.folder / "changes")
         if not unread and not os.path.isdir(self.folder / "changes") and (self.stored() or self.trashed()):  # noqa: PTH112
@@ -126,7 +129,9 @@ class CheckpointFiles:
         return References(changes, {change.id: change for change in pending}, (*unread, *problems))
 
     def record_names(self) -> tuple[dict[str, set[str]], bool]:
-        """The ids of all records by workflow, readable or not (pending ones under an empty id), and whether these are all."""
+        """Return the record ids by workflow, readable or not (pending ones under an empty id), and whether they are
+        complete.
+        """
         folder = self.folder / "changes"
         workflows, problems = listed(folder)
         found = {"": self._ids(self.folder / "pending", problems)}
@@ -140,7 +145,7 @@ class CheckpointFiles:
         return {name.removesuffix(ENDING) for name in names if name.endswith(ENDING) and not name.startswith(".")}
 
     def with_records(self, workflow_id: str = "") -> set[str] | None:
-        """The ids of the workflows that have records (this one alone, if one is named); None when that cannot be told."""
+        """Return the ids of workflows with records (only this one, if given); None if that cannot be determined."""
         problems: list[UnreadRecord] = []
         if workflow_id:
             found = {workflow_id} if self._ids(self.folder / "changes" / plain_name(workflow_id), problems) else set()
@@ -150,16 +155,16 @@ class CheckpointFiles:
         return None if problems else found
 
     def stored(self) -> set[str]:
-        """The hashes of the contents that are stored."""
+        """Return the hashes of the stored contents."""
         folders = listed(self.folder / "objects")[0]
         return {first + rest for first in folders for rest in listed(self.folder / "objects" / first)[0]}
 
     def trashed(self) -> set[str]:
-        """The ids of changes that have something in the trash."""
+        """Return the ids of changes with something in the trash."""
         return set(listed(self.folder / "trash")[0])
 
     def cleaned_by(self) -> str:
-        """What ``set_cleaned_by`` was given last; empty when nothing was, or it cannot be read."""
+        """Return the last value of ``set_cleaned_by``; empty if unset or unreadable."""
         try:
             return (self.folder / "cleaned-by").read_text("ascii")
         except (OSError, ValueError):
@@ -184,10 +189,10 @@ class CheckpointFiles:
 
     @contextlib.contextmanager
     def trash_folder(self, id: str, *, make: bool = False) -> Iterator[int]:
-        """A descriptor of a change's folder in the trash.
+        """Yield a descriptor of a change's trash folder.
 
         Raises:
-            ToolError: nothing is there.
+            ToolError: it does not exist.
         """
         path = self.trash(id)
         if make:
@@ -205,12 +210,12 @@ class CheckpointFiles:
             os.close(handle)
 
     def size(self) -> int:
-        """Bytes of all that is kept."""
-        # What is held waits for a person, and is given up by nobody else.
+        """Return the total bytes of stored data."""
+        # Held files wait for a person and are not cleaned.
         return sum(size_below(self.folder / name) for name in ("changes", "objects", "pending", "trash"))
 
     def size_of(self, name: str) -> int:
-        """Bytes of a stored content, 0 when it is not kept."""
+        """Return the bytes of a stored content, 0 if missing."""
         with contextlib.suppress(OSError):
             return self._object(name).stat().st_size
         return 0

@@ -1,13 +1,11 @@
 # ruff: noqa: PTH112, PTH117, PTH118, PTH119, PTH206
-"""Files that were written by runs which had read from outside: reading one is reading from there, until a person has
-looked at it.
+"""Marks of files written by runs that had read outside content: reading such a file counts as reading that content.
 
-A mark is a path, what the file held, and where it came from. It holds as long as the file holds just that: what a
-person changes is theirs, and what stood there before comes back marked when the change is undone. Where nobody can
-tell which files were written, because the program was killed while a command ran or the folder is too large to be
-looked at, the folder is marked as a whole.
+A mark is a path, a content and its sources. It applies while the file has that content: a person's edit removes it, and
+undoing brings back a marked version. If the written files cannot be determined (the program was killed during a
+command, or the folder is too large to scan), the whole folder is marked.
 
-The list is a file of lines in the data folder. It is no part of a backup: the files it is about lie on this machine.
+The list is a text file in the data folder, not part of backups: the marked files are on this machine only.
 """
 
 from __future__ import annotations
@@ -29,26 +27,26 @@ from atelier_desk.storage.folder.files import private_folder, write_atomic
 from atelier_desk.workspace.checkpoints.touched_files import SLACK_NS, touched
 
 WHOLE = "*"
-"""In place of a content: all that lies in the folder."""
+"""Replaces the content hash: everything in the folder is marked."""
 HASHED = 50 * 1024 * 1024
-"""Bytes of a file that are hashed; a larger one is known by its size and time."""
+"""Maximum bytes of a file to hash; larger files are identified by size and time."""
 MOST_FILES = 500
-"""Marked files in one folder at the top of a workspace after one command; with more the folder is marked as a whole."""
+"""Maximum marked files per top-level folder after one command; beyond it the folder is marked as a whole."""
 MOST_MARKS = 50_000
-"""With more, those of files that are gone are given up."""
+"""Beyond this number, marks of missing files are dropped."""
 BRIEF_S = 1.0
-"""For looking at a folder after a call that rarely writes files."""
+"""Time limit in seconds for scanning a folder after a call that rarely writes files."""
 _SPARE_LINES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class TaintMark:
-    """One marked file, or a folder marked as a whole.
+    """A marked file, or a folder marked as a whole.
 
     Attributes:
-        path: absolute, links followed.
-        content: what it held, as ``_content`` gives it, or ``WHOLE``.
-        sources: what had been read, as the journal names it; empty for a content that a person has read.
+        path: absolute, links resolved.
+        content: as returned by ``_content``, or ``WHOLE``.
+        sources: what had been read, as named in the journal; empty for a content that a person has reviewed.
     """
 
     path: str
@@ -62,8 +60,7 @@ class TaintMark:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that runs: its granted folders with what is said of them, those it marked as a whole, and since
-    when."""
+    """A running command: its granted folders with their marks, those marked as a whole for it, and its start time."""
 
     marked: dict[str, tuple[str, ...]]
     counted: frozenset[str]
@@ -71,10 +68,10 @@ class Command:
 
 
 class TaintMarks:
-    """The marks of one data folder. All calls block, the asking ones for no longer than reading a marked file takes.
+    """The marks of one data folder. All calls block; queries take no longer than reading a marked file.
 
     Args:
-        file: where they are kept; made with the first one.
+        file: where they are stored; created with the first mark.
     """
 
     def __init__(self, file: Path) -> None:
@@ -90,10 +87,8 @@ class TaintMarks:
     def __bool__(self) -> bool:
         return bool(self._marks or self._folders)
 
-    # -- asking ------------------------------------------------------------------------------------------------------------------
-
     def of(self, path: str) -> tuple[str, ...]:
-        """What was read before a file was written as it is now; empty for an unmarked one, and where there is none."""
+        """Return the sources of a file in its present version; empty if unmarked or missing."""
         if not self:
             return ()
         whole = os.path.realpath(path)
@@ -106,8 +101,10 @@ class TaintMarks:
             return next((self._folders[above].sources for above in _with_parents(key) if above in self._folders), ())
 
     def below(self, folder: str, names: Collection[str] | None = None) -> tuple[str, ...]:
-        """The sources of a marked file in a folder or deeper, or of the file itself; with ``names``, of one that is
-        called so."""
+        """Return the sources of one marked file below a folder, or of the file itself.
+
+        With ``names``, only files so named.
+        """
         if not self:
             return ()
         if found := self.of(folder):
@@ -119,7 +116,7 @@ class TaintMarks:
         return ()
 
     def list(self, folders: Sequence[str] | None = None) -> builtins.list[TaintMark]:
-        """The marked files in some folders (None: everywhere) by path, the folders marked as a whole among them."""
+        """Return marked files in some folders (None: everywhere) by path, including folders marked as a whole."""
         return sorted({mark.path: mark for mark in self._in(folders)}.values(), key=lambda mark: mark.path)
 
     def _in(self, folders: Sequence[str] | None) -> Iterator[TaintMark]:
@@ -135,17 +132,16 @@ class TaintMarks:
         yield from whole
         yield from (mark for mark in candidates if self._content_of(mark.path) == mark.content)
 
-    # -- marking -----------------------------------------------------------------------------------------------------------------
-
     def wrote(self, root: Path | str, path: str, sources: Sequence[str], content: str) -> None:
-        """A file of a granted folder is about to hold this (a SHA-256), written by a run that had read from
-        ``sources``."""
+        """Mark a file before it gets this content (a SHA-256) from a run that had read ``sources``."""
         if kept := outside_of(root, sources):
             self._add(TaintMark(os.path.realpath(os.path.join(root, path)), content, kept))
 
     def carry(self, source: str, target: str, root: Path | str, sources: Sequence[str] = ()) -> None:
-        """A file or folder goes to another place in ``root``, or a copy of it: its marks go along. With ``sources``,
-        those of a run that brings it from another granted folder, each of its files is marked."""
+        """Copy the marks of a file or folder to its new place or copy in ``root``.
+
+        With ``sources``, of a run that brings it from another granted folder, each of its files is marked.
+        """
         brought = outside_of(root, sources)
         source, target = os.path.realpath(source), os.path.realpath(target)
         if brought or self.below(source):
@@ -153,9 +149,11 @@ class TaintMarks:
             self._add(*(TaintMark(target + path[len(source) :], self._content_of(path), said) for path, said in found if said))
 
     def begin(self, roots: Sequence[Path], sources: Sequence[str], *, whole: bool = True) -> Command:
-        """A command of a run that had read from ``sources`` is about to run. Its granted folders are marked as a
-        whole meanwhile, so that they stay so when the program is killed, or when they are too large to be looked at;
-        not so without ``whole``."""
+        """Prepare for a command of a run that had read ``sources``.
+
+        Marks its granted folders as a whole, so that they stay marked if the program is killed or they are too large to
+        scan; not without ``whole``.
+        """
         marked = {os.path.realpath(root): kept for root in roots if (kept := outside_of(root, sources))}
         counted = set()
         with self._lock:
@@ -164,14 +162,13 @@ class TaintMarks:
                 if key not in self._folders:
                     self._add(TaintMark(root, WHOLE, kept))
                 elif key not in self._running:
-                    continue  # it was marked before, for another reason, and stays so
+                    continue  # it was already marked for another reason, and stays so
                 self._running[key] += 1
                 counted.add(key)
         return Command(marked, frozenset(counted), time.time_ns() - SLACK_NS)
 
     def end(self, command: Command, written: Iterable[str] = ()) -> None:
-        """The command is over: the files that it wrote are marked, and those named as ``written``, instead of the
-        folders."""
+        """Mark the files that the ended command wrote, and those in ``written``, instead of whole folders."""
         named = [os.path.realpath(path) for path in written]
         for root, kept in command.marked.items():
             found, all_seen = touched(root, command.since_ns, *(() if command.counted else (BRIEF_S,)))
@@ -182,7 +179,7 @@ class TaintMarks:
                 if key not in command.counted or key not in self._running:
                     continue
                 if not all_seen:
-                    del self._running[key]  # so it stays marked
+                    del self._running[key]  # it stays marked
                     continue
                 self._running[key] -= 1
                 if self._running[key] <= 0:
@@ -191,7 +188,7 @@ class TaintMarks:
                         self._remove(self._folders[key])
 
     def _contents(self, root: str, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """What each file holds; of a folder at the top with very many of them, that it is marked as a whole."""
+        """Yield the content of each file; a top-level folder with very many is marked as a whole."""
         tops: dict[str, builtins.list[str]] = {}
         for path in paths:
             inside = path[len(root) :].lstrip(os.sep)
@@ -202,11 +199,11 @@ class TaintMarks:
             else:
                 yield from ((path, WHOLE if os.path.isdir(path) else self._content_of(path)) for path in files)
 
-    # -- a person ----------------------------------------------------------------------------------------------------------------
-
     def clear(self, paths: Iterable[str]) -> builtins.list[str]:
-        """A person has read these files as they are now, or all in these folders. Gives the paths whose mark is gone;
-        a folder in one that is marked as a whole keeps it."""
+        """Clear marks after a person reviewed these files, or all files in these folders; return the cleared paths.
+
+        A folder inside one that is marked as a whole keeps its mark.
+        """
         gone: builtins.list[str] = []
         with self._lock:
             for path in paths:
@@ -215,13 +212,11 @@ class TaintMarks:
                     self._remove(mark)
                 whole = os.path.realpath(path)
                 if self.of(whole) and (content := self._content_of(whole)):
-                    # In a folder that is marked as a whole: this file is read, the others are not.
+                    # Inside a folder marked as a whole, only this file is reviewed.
                     self._add(TaintMark(whole, content))
                     here = here or [TaintMark(whole, content)]
                 gone += [mark.path for mark in here]
         return gone
-
-    # -- keeping -----------------------------------------------------------------------------------------------------------------
 
     def _add(self, *marks: TaintMark) -> None:
         with self._lock:
@@ -282,13 +277,13 @@ class TaintMarks:
                 self._forget(mark)
             kept = [each for each in kept if each not in gone]
         if self._lines > 2 * len(kept) + _SPARE_LINES or not data.endswith(b"\n"):
-            # Also after a kill in the middle of a line, onto which the next one would be written.
-            # What cannot be read stays: a newer Atelier may read it, and a person see which file it names.
+            # Rewrites the file also after a kill in the middle of a line, to which the next one would be appended.
+            # Unreadable lines stay: a newer version may read them, and a person can see the file they name.
             write_atomic(self._file, b"".join(line + b"\n" for line in (*unread, *(_line(mark).encode() for mark in kept))))
             self._lines = len(kept)
 
     def _content_of(self, path: str) -> str:
-        """What a file holds now; empty for what is no plain file or cannot be read."""
+        """Return the content identifier of a file; empty if it is not a plain readable file."""
         try:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
         except OSError:
@@ -310,8 +305,7 @@ class TaintMarks:
 
 
 def outside_of(root: Path | str, sources: Sequence[str]) -> tuple[str, ...]:
-    """Those of the sources that are no files of the granted folder itself: who comes to trust the folder trusts
-    these, too."""
+    """Return the sources that are not files of the granted folder itself: trusting the folder includes those."""
     real = _key(os.path.realpath(root))
     return tuple(
         name for name in sources if not (os.path.isabs(name) and os.path.lexists(name) and within(real, _key(os.path.realpath(name))))
@@ -331,8 +325,10 @@ def _line(mark: TaintMark) -> str:
 
 
 def _key(path: str) -> str:
-    """A path as marks are found by: where letter case does not tell files apart, another spelling is the same file,
-    and where it does, their contents tell them apart."""
+    """Return the key of a path.
+
+    Case is ignored where the file system ignores it; elsewhere contents distinguish files.
+    """
     return path.replace(os.sep, "/").casefold()
 
 

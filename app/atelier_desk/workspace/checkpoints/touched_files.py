@@ -1,8 +1,7 @@
 # ruff: noqa: PTH116, PTH118
-"""Which files below a folder were written since a moment, also where no checkpoint looks: in ignored folders, and of
-any size.
+"""Find files below a folder written since a given time, including ignored and large files that checkpoints skip.
 
-A file's status-change time cannot be set by a program, and changes with its content, its name and its permissions.
+A file's status-change time cannot be set by a program, and changes with its content, name and permissions.
 """
 
 from __future__ import annotations
@@ -15,15 +14,14 @@ from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 SECONDS = 5.0
 ENTRIES = 500_000
 SLACK_NS = 20_000_000
-"""How far the times of files may lag behind the clock: the kernel takes them from its last tick."""
+"""Tolerance in ns: file times may lag behind the clock, because the kernel uses its last tick."""
 
 
 def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[str], bool]:
-    """The plain files below ``root`` whose content, name or mode changed since then, and whether everything was
-    looked at.
+    """Return plain files below ``root`` whose content, name or mode changed since then, and whether the scan was complete.
 
-    Links are not followed. A folder that was renamed brings all it holds. Of a ``.git`` the folder itself is named
-    when git stored contents in it, which can be had from there when the files are gone.
+    Links are not followed. A renamed folder includes all its files. For a ``.git``, the folder itself is returned if
+    git stored objects in it, from which deleted files can be recovered.
     """
     found: list[str] = []
     limit = WalkLimit(entries=ENTRIES, seconds=seconds)
@@ -40,7 +38,7 @@ def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[st
             written = info.st_mtime_ns >= since_ns
             changed = written or info.st_ctime_ns >= since_ns
             if stat.S_ISDIR(info.st_mode):
-                # What is put into a folder changes both times of it, renaming it one alone.
+                # Adding an entry changes both times of a folder, renaming it only one.
                 enter((entry.path, moved or (changed and not written)))
             elif stat.S_ISREG(info.st_mode) and (changed or moved):
                 found.append(entry.path)
@@ -48,7 +46,7 @@ def touched(root: str, since_ns: int, seconds: float = SECONDS) -> tuple[list[st
 
 
 def _stored(git: str, since_ns: int) -> bool:
-    """Whether contents were put into a repository's ``objects``: one of its folders changed."""
+    """Whether objects were added to a repository: one of the folders in ``objects`` changed."""
     objects = os.path.join(git, "objects")
     try:
         folders = [objects, *(entry.path for entry in os.scandir(objects) if entry.is_dir(follow_symlinks=False))]

@@ -1,7 +1,7 @@
-"""The way of a file or folder into the trash and back: a rename, or between two disks a copy that is compared and then takes its name.
+"""Move a file or folder to the trash and back: by rename, or between disks by a verified copy.
 
-Between two disks nothing is ever seen half. On the way in the copy is made first; then the original is renamed beside itself, and deleted
-once the change is recorded. On the way back the copy gets a temporary name, and its own when it is whole.
+Between disks nothing is ever visible half-done. Into the trash, the copy is made first; then the original is renamed
+beside itself and deleted once the change is recorded. Back, the copy has a temporary name until it is complete.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.root import ConfinedRoot
 
 CONTENT = "content"
-"""Name of what a change deleted, in the change's own folder."""
+"""Name of the deleted file in the change's own trash folder."""
 
 
 def put(folder: int, name: str, trash: int, beside: str) -> None:
-    """Take something out of an open folder into the trash.
+    """Move something from an open folder to the trash.
 
     Args:
-        beside: its name in ``folder`` afterwards when the trash is on another disk, where it stays until it is given up.
+        beside: its name in ``folder`` if the trash is on another disk, where it stays until the change is recorded.
 
     Raises:
-        OSError; ToolError: it is where it was.
+        OSError; ToolError: it is still in its place.
     """
     try:
         rename_new(folder, name, trash, CONTENT)
@@ -53,7 +53,7 @@ def put(folder: int, name: str, trash: int, beside: str) -> None:
 
 
 def put_back(folder: int, name: str, trash: int, beside: str) -> None:
-    """Undo ``put``. Raises ``FileExistsError``: the name is taken by now, and what was taken out stays in the trash."""
+    """Undo ``put``. Raises ``FileExistsError``: the name is taken again, and the file stays in the trash."""
     if _there(folder, beside):
         rename_new(folder, beside, folder, name)
         transfer.delete(trash, CONTENT)
@@ -62,14 +62,14 @@ def put_back(folder: int, name: str, trash: int, beside: str) -> None:
 
 
 def bring_back(folder: int, name: str, trash: int, beside: str, expected: str) -> None:
-    """Give what is in the trash its place again; nothing that stands there is replaced. From another disk it stays in the trash, too.
+    """Restore something from the trash without replacing anything. From another disk, the trash keeps its copy.
 
     Args:
-        beside: its name in ``folder`` until it is whole.
+        beside: its name in ``folder`` until it is complete.
         expected: the hash it must have.
 
     Raises:
-        OSError: EEXIST when something stands there; EIO when the copy is not the same: nothing was changed.
+        OSError: EEXIST when the place is taken; EIO when the copy differs: nothing was changed.
     """
     try:
         rename_new(trash, CONTENT, folder, name)
@@ -86,9 +86,9 @@ def bring_back(folder: int, name: str, trash: int, beside: str, expected: str) -
 
 
 def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change | None:
-    """Settle a deletion that a kill cut off, or an error: gives the change when it was made, None when everything is where it was.
+    """Resolve a deletion interrupted by a kill or an error: return the change if it was made, None if nothing changed.
 
-    In doubt what is in the trash stays there. Raises ``ToolError``: the workspace is not there, or the disk fails.
+    In doubt, the file stays in the trash. Raises ``ToolError``: the workspace is missing, or the disk fails.
     """
     recorded = kept.recorded(change)
     try:
@@ -103,7 +103,7 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
                 return change if recorded else None
             if not _there(folder, name):
                 return change
-            # The copy may have been cut off, or somebody else took the name: then the trash has the only one.
+            # The copy may be incomplete, or somebody took the name: then the trash has the only version.
             copied = change.temporary and os.fstat(folder).st_dev != os.fstat(trash).st_dev
             return None if copied or transfer.digest_of(folder, name) == change.before else change
     except ToolError as error:
@@ -113,14 +113,17 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
 
 
 def _settle_beside(folder: int, name: str, trash: int, change: Change) -> Change | None:
-    """As ``settle``, for what lies beside its place: whether it is what should be deleted, and its copy whole, is not written down yet."""
+    """Like ``settle`` for an original beside its place.
+
+    Not yet known is whether it is the right file, and its copy complete.
+    """
     found = transfer.digest_of(folder, change.temporary)
     if found == change.before and transfer.digest_of(trash, CONTENT) == found:
         return change
     try:
         rename_new(folder, change.temporary, folder, name)
     except FileExistsError:
-        # Somebody took the name: what was taken out is listed as deleted, and can be brought back.
+        # Somebody took the name: the file stays listed as deleted and can be restored.
         transfer.delete(trash, CONTENT)
         transfer.copy_verified(folder, change.temporary, trash, CONTENT)
         return change.model_copy(update={"before": found, "undoes": change.undoes if found == change.before else ""})
@@ -128,7 +131,7 @@ def _settle_beside(folder: int, name: str, trash: int, change: Change) -> Change
 
 
 def verify(trash: int, change: Change, where: Path) -> None:
-    """Compare what is in the trash with what was deleted. Raises ``ConflictError`` (``damaged``)."""
+    """Compare the trash with what was deleted. Raises ``ConflictError`` (``damaged``)."""
     found = transfer.digest_of(trash, CONTENT)
     if not found:
         raise ToolError(N_("What was deleted is no longer kept."), code="not_found")

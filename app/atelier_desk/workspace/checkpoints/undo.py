@@ -1,4 +1,4 @@
-"""Taking changes back. What somebody else changed meanwhile is never overwritten unless a person says so, and is kept then too."""
+"""Undo changes. Others' later changes are only overwritten on a person's request, and are then stored too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.workspace.path_resolution import WorkspacePath
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What came of one change: ``problem`` is why it was left, None when it was taken back."""
+    """Result for one change: ``problem`` is why it was not undone, None if it was."""
 
     change: Change
     problem: AtelierError | None = None
@@ -24,7 +24,7 @@ class UndoResult:
 
 @contextlib.contextmanager
 def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
-    """Several changes: those put into the list are taken back, and forgotten, when the block fails."""
+    """Make several changes atomic: those added to the list are undone and forgotten if the block fails."""
     with files.lock:
         made: list[Change] = []
         try:
@@ -40,7 +40,10 @@ def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
 
 
 def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = False) -> list[UndoResult]:
-    """Take changes back, the newest first. ``force``: also over what somebody else changed meanwhile, which is kept as a change itself."""
+    """Undo changes, newest first.
+
+    ``force``: even over others' later changes, which are recorded as changes themselves.
+    """
     done = []
     with files.lock:
         for change in sorted(changes, key=lambda each: each.id, reverse=True):
@@ -55,11 +58,12 @@ def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = Fals
 
 
 def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> str:
-    """Take one change back, and write that down; gives the id of the change that did it, or its own.
+    """Undo one change and record that; return the id of the undoing change, or its own.
 
     Raises:
-        ConflictError: ``changed``, the file is not as the change left it; ``damaged``, what is kept is not as it was; never with ``force``.
-        NotFoundError: what it held is no longer kept.
+        ConflictError: ``changed``: the file is not as the change left it; ``damaged``: the stored data is damaged;
+            neither with ``force``.
+        NotFoundError: its content is no longer stored.
         AtelierError: the file cannot be written.
     """
     if change.cleaned:
@@ -75,12 +79,12 @@ def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> 
 def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
     author = Author(change.workflow_id, undoes=change.id)
     other = Author(change.workflow_id)
-    """What somebody else wrote is given up by a change that is listed, and can be undone."""
+    """Author of the changes that displace somebody else's version; they are listed and undoable."""
     here = WorkspacePath(Path(change.root), change.path, change.path)
     by: Change | None = None
     match change.action:
         case _ if _is_as_before(files, change):
-            # A kill came before it was written down that it was taken back, or somebody did it by hand.
+            # A kill came before the undo was recorded, or somebody reverted it by hand.
             by = next((each for each in files.kept.of(change.workflow_id) if each.undoes == change.id), None)
         case "created":
             own = _expect(files, change.root, change.path, change.after, force)
@@ -111,7 +115,7 @@ def _is_as_before(files: WorkspaceFiles, change: Change) -> bool:
 
 
 def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: bool, *, follow: bool = False) -> bool:
-    """Whether it is as the change left it. Raises ``ConflictError`` when it is not, without ``force``."""
+    """Whether the file is as the change left it. Raises ``ConflictError`` if not, unless ``force``."""
     own = files.digest_at(files.root(root), path, follow=follow) == wanted
     if not own and not force:
         raise _conflict(path)
@@ -119,7 +123,7 @@ def _expect(files: WorkspaceFiles, root: str, path: str, wanted: str, force: boo
 
 
 def _make_room(files: WorkspaceFiles, place: WorkspacePath, force: bool, change: Change) -> None:
-    """Make sure that nothing stands where something comes back to; with ``force`` what is there goes to the trash."""
+    """Make sure that the place of a restored file is free; with ``force``, move what is there to the trash."""
     if files.digest_at(files.root(place.root), place.path, follow=False):
         if not force:
             raise _conflict(place.path)

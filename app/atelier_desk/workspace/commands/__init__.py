@@ -1,1 +1,1 @@
-"""Command lines: read, judged and run."""
+"""Command lines: parsing, assessing and running them."""

@@ -1,4 +1,4 @@
-"""The table of commands as people and agents read it: what each command does, and with which options it is known to be harmless."""
+"""The table of commands for display: what each command does, and with which options it is known to be harmless."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from atelier_desk.workspace.commands.options import Rules
 
 
 class Does(StrEnum):
-    """What a command does to files."""
+    """Effect of a command on files."""
 
     READS = "reads"
     WRITES = "writes"
     DELETES = "deletes"
-    """It is in the table so that its files are known; a person is asked in every profile but Free."""
+    """It is in the table so that its files are known; every profile but Free asks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class SafeCommand:
     """One command.
 
     Attributes:
-        does, about: what it does to files, and in a line what for: an English ``N_`` text.
-        options: those it is known with, as they are written; ``X`` stands for a value, and letters behind one dash can stand alone.
+        does, about: its effect on files, and its purpose in one line: an English ``N_`` text.
+        options: known options as written; ``X`` stands for a value, and letters after one dash may stand alone.
     """
 
     name: str
@@ -54,7 +54,7 @@ ABOUT = {
     "file": N_("Says what kind of file it is"),
     "find": N_("Finds files; it cannot run, remove or write anything"),
     "fmt": N_("Prints text with lines of even length"),
-    "fold": N_("Prints long lines in several"),
+    "fold": N_("Wraps long lines"),
     "grep": _SEARCH,
     "egrep": _SEARCH,
     "fgrep": _SEARCH,
@@ -119,11 +119,11 @@ ABOUT = {
     "tee": N_("Writes what it is given into files"),
     "touch": N_("Makes empty files, or changes their times"),
 }
-"""What each command of the table is for; every one of it is here."""
+"""Purpose of each command of the table; complete."""
 
 
 def safe_commands() -> tuple[SafeCommand, ...]:
-    """All of the table by their names: those that only read first. Paths outside of the workspace ask all the same."""
+    """Return the table by name, read-only commands first. Paths outside the workspace always ask."""
     reads = {**table.READS, **git.rules(), "cd": Rules(""), "find": Rules(""), "sed": Rules("", flags="ne", long=("quiet", "silent"))}
     found = [SafeCommand(name, Does.READS, ABOUT[name], options(rules)) for name, rules in sorted(reads.items()) if name != "find"]
     found.append(SafeCommand("find", Does.READS, ABOUT["find"], " ".join(sublanguages.find_options())))
@@ -135,7 +135,7 @@ def safe_commands() -> tuple[SafeCommand, ...]:
 
 
 def options(rules: Rules) -> str:
-    """The options of a program as they are written: ``-AbeE -n X --number --lines=X``."""
+    """Return the options of a program as written: ``-AbeE -n X --number --lines=X``."""
     words = [f"-{rules.flags}"] if rules.flags else []
     words += [f"-{letter} X" for letter in dict.fromkeys(rules.values + rules.files)]
     words += ["-20"] if rules.number else []

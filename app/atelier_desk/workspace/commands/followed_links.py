@@ -1,7 +1,7 @@
-"""Programs outside the table of commands that follow the links inside a folder they are given: by an option, or unless one forbids it.
+"""Programs outside the table that follow links inside a folder argument: with an option, or unless one forbids it.
 
-What lies behind such a link is named by no word of the command. In the table no option follows links inside a folder (``cp -L``,
-``grep -R``, ``ls -L``): a command with one is covered by no rule with a star anyway, and neither is ``rsync``.
+No word of the command names what lies behind such a link. In the table no allowed option follows links (``cp -L``,
+``grep -R``, ``ls -L``): commands with one are never covered by a rule with a star, nor is ``rsync``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from atelier_desk.workspace.commands.indirect import program_name
 
 @dataclass(frozen=True, slots=True)
 class LinkFollower:
-    """What of one program says whether links are followed.
+    """Link behaviour of one program.
 
     Attributes:
-        source: where it is described.
-        letters, long: options that follow links; the long one may be shortened.
-        unless: words that forbid it; empty where it takes an option to follow links.
-        bundled: the first word is letters without a dash too.
+        source: its documentation.
+        letters, long: options that follow links; the long one may be abbreviated.
+        unless: words that forbid it; empty where following needs an option.
+        bundled: the first word may be letters without a dash.
     """
 
     source: str
@@ -42,7 +42,7 @@ FOLLOWING |= {"7za": FOLLOWING["7z"], "7zz": FOLLOWING["7z"], "fdfind": FOLLOWIN
 
 
 def follows_links(words: tuple[str, ...]) -> bool:
-    """Whether a command may read what links lead to inside the folders that it names."""
+    """Whether a command may read targets of links inside folders that it names."""
     row = FOLLOWING.get(words[0].rpartition("/")[2]) or FOLLOWING.get(program_name(words[0]))
     if row is None:
         return False

@@ -1,9 +1,9 @@
-"""git: which of its commands only read, and what must be said to it so that a repository's own settings run nothing meanwhile.
+"""git: which commands only read, and how to keep a repository's settings from executing anything meanwhile.
 
-A repository is data that somebody else may have written: ``core.fsmonitor``, ``diff.external``, text conversions, clean filters, hooks,
-signature programs, pagers and a second repository hidden in a folder all run programs on ``git status`` or ``git diff``
-(CVE-2026-19592, CVE-2026-45033). So a person is asked about every setting of a repository that is not known
-(``git_settings``), and what has a fixed name, or stands in the person's own settings, is switched off by its name.
+A repository is untrusted data: ``core.fsmonitor``, ``diff.external``, text conversions, clean filters, hooks, signature
+programs, pagers and a second repository hidden in a folder all run programs on ``git status`` or ``git diff``
+(CVE-2026-19592, CVE-2026-45033). So a person is asked about every unknown setting of a repository (``git_settings``),
+and settings with a fixed name, or from the person's own configuration, are overridden by name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LOG_LONG = (
 )  # fmt: skip
 READING: dict[str, Rules] = {
     "status": Rules(
-        # -v is a diff, and status has no option that keeps text conversions from it.
+        # -v prints a diff, and status has no option that disables text conversions.
         _DOCS.format("status"), flags="sbz",
         long=("short", "branch", "porcelain=", "long", "show-stash", "ignored=", "untracked-files=", "ahead-behind", "no-ahead-behind",
               "no-renames", "column="),
@@ -47,14 +47,14 @@ READING: dict[str, Rules] = {
               "symbolic-full-name", "all", "branches=", "tags=", "quiet", "is-bare-repository"),
     ),
     "ls-files": Rules(
-        # Not -X: what its file's lines are can be told from the names that are left out, and it starts where the repository does.
+        # Not -X: the lines of its file can be inferred from omitted names, and its path is relative to the repository.
         _DOCS.format("ls-files"), flags="cdmoistuvz", values="x",
         long=("cached", "deleted", "modified", "others", "ignored", "stage", "unmerged", "killed", "directory", "exclude-standard",
               "full-name", "error-unmatch"),
     ),
     "ls-tree": Rules(_DOCS.format("ls-tree"), flags="drtlz", long=("name-only", "name-status", "full-name", "full-tree", "long")),
     "branch": Rules(
-        # A name that is no pattern of --list would make a branch.
+        # A name that is no pattern of --list would create a branch.
         _DOCS.format("branch"), flags="arv", long=("all", "remotes", "list", "show-current", "verbose", "no-color", "column="), most=0,
         operands=Operands.NONE,
     ),
@@ -64,8 +64,10 @@ READING: dict[str, Rules] = {
     "shortlog": Rules(_DOCS.format("shortlog"), flags="nse", long=("numbered", "summary", "email", "no-merges")),
     "version": Rules(_DOCS.format("version"), long=("build-options",), operands=Operands.NONE, most=0),
 }  # fmt: skip
-"""git's commands that only read, with the options that keep it so. ``blame`` and ``grep`` are not here: they run text conversions and
-pagers that no setting switches off for certain."""
+"""Read-only git commands with their safe options.
+
+``blame`` and ``grep`` are missing: no setting reliably disables their text conversions and pagers.
+"""
 
 SWITCHED_OFF: Mapping[str, str] = {
     "core.fsmonitor": "false", "core.hooksPath": "/dev/null", "core.pager": "cat", "core.editor": "true", "core.askPass": "true",
@@ -76,7 +78,7 @@ SWITCHED_OFF: Mapping[str, str] = {
     "0",
     "credential.helper": "", "column.ui": "never",
 }  # fmt: skip
-"""Settings that a repository may hold and that run programs, by git-config(1), with what is said in their place."""
+"""Settings of a repository that run programs, according to git-config(1), and their overriding values."""
 _OFF_OPTIONS: dict[str, tuple[str, ...]] = {
     "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--submodule=short"),
     "log": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--submodule=short", "--no-show-signature"),
@@ -84,7 +86,10 @@ _OFF_OPTIONS: dict[str, tuple[str, ...]] = {
     "status": ("--ignore-submodules=all",),
 }
 _NOTHING = "ATELIER_NOTHING"
-"""An empty variable: ``--config-env`` splits at its last ``=``, ``-c`` at the first, which may belong to the name of a filter."""
+"""Name of an empty variable.
+
+``--config-env`` splits at its last ``=``, ``-c`` at the first, which may be part of a filter's name.
+"""
 ENVIRONMENT: Mapping[str, str] = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_TERMINAL_PROMPT": "0",
@@ -96,15 +101,15 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_NO_REPLACE_OBJECTS": "1",
     _NOTHING: "",
 }
-"""What git is told besides, for commands that only read. ``GIT_OPTIONAL_LOCKS`` keeps ``status`` from writing the index."""
+"""Additional environment of read-only commands. ``GIT_OPTIONAL_LOCKS`` keeps ``status`` from writing the index."""
 OPEN_ENVIRONMENT: Mapping[str, str] = {"GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "GIT_EDITOR": "true", _NOTHING: ""}
-"""The same for git commands a person allowed: hooks and helpers run as in a terminal, but nobody can answer a prompt."""
+"""The same for approved git commands: hooks and helpers run as in a terminal, but nobody can answer a prompt."""
 
 
 def reads(arguments: tuple[str, ...]) -> list[str]:
-    """The operands of a git command that only reads, which may be files; raises ``UnknownOptionError``.
+    """Return the operands of a read-only git command, which may be files; raises ``UnknownOptionError``.
 
-    Options before the command are refused (``-c``, ``--git-dir``, ``--exec-path``), but for ``--no-pager``.
+    Options before the command (``-c``, ``--git-dir``, ``--exec-path``) are refused, except ``--no-pager``.
     """
     words = list(arguments)
     while words and words[0] == "--no-pager":
@@ -122,11 +127,14 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
 
 
 def hardened(words: tuple[str, ...], settings: Iterable[str]) -> tuple[str, ...]:
-    """A git command that only reads, made safe: ``words`` begin with ``git``, ``settings`` are the names of all settings it would find."""
+    """Return a safe form of a read-only git command.
+
+    ``words`` begin with ``git``; ``settings`` are the names of all settings it would find.
+    """
     said = [word for key, value in SWITCHED_OFF.items() for word in ("-c", f"{key}={value}")]
     for name in sorted({name for name in settings if is_switched_off(name)}):
         if name.startswith("gpg."):
-            said += ("-c", f"{name}=false") if "=" not in name else ()  # git knows no such format
+            said += ("-c", f"{name}=false") if "=" not in name else ()  # git has no such syntax
         else:
             said.append(f"--config-env={name}={_NOTHING}")
     asked = [word for word in words[1:] if word != "--no-pager"]
@@ -135,15 +143,15 @@ def hardened(words: tuple[str, ...], settings: Iterable[str]) -> tuple[str, ...]
 
 
 def settings_command(git: str) -> tuple[str, ...]:
-    """The command that lists all settings with where they stand; reading them runs nothing."""
+    """Return the command that lists all settings with their files; it executes nothing."""
     return hardened((git, "config", "--list", "--includes", "--show-scope", "--show-origin", "-z"), ())
 
 
 def place_command(git: str) -> tuple[str, ...]:
-    """The command that says where a repository is, a line each: its folder, the one it shares with its other work trees, its files."""
+    """Return the command that prints, one per line, a repository's folder, its common folder, and its work tree."""
     return hardened((git, "rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-toplevel"), ())
 
 
 def rules() -> dict[str, Rules]:
-    """git's part of the table, by its two words."""
+    """Return git's part of the table, keyed by two words."""
     return {f"git {name}": replace(rule) for name, rule in READING.items()}

@@ -1,4 +1,4 @@
-"""git and paths that a rule denies: what it is told to leave out, what it must not be asked, and whether its history holds them."""
+"""git and denied paths: what to exclude, what to refuse, and whether a repository's history contains them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from atelier_desk.workspace.denied_files import real, slashed
 from atelier_desk.workspace.processes import environment, git_files
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})
-"""Of git's reading commands those that print what stands in files; all take paths to leave out."""
+"""Read-only git commands that print file contents; all accept excluded paths."""
 _OFF = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _SECONDS = 3.0
 _REFS = 2_000
-"""Files of a repository's references that are looked at to know whether something changed."""
+"""Maximum files of references that are checked for changes."""
 
 
 def patterns(bans: Iterable[DeniedPattern], top: str, roots: Sequence[str], home: str) -> tuple[str, ...]:
-    """The denied paths as globs below a folder ``top``, which may lie above or below where a rule begins; everything is ``**``."""
+    """Return the denied paths as globs below ``top``, which may be above or below where a rule begins.
+
+    ``**`` denies everything.
+    """
     found: dict[str, None] = {}
     for ban in bans:
         for start in ban.starts(roots, home) if ban.reads else ():
@@ -62,13 +65,13 @@ def _escaped(path: str) -> str:
 
 
 def pathspecs(globs: Iterable[str], *, without: bool) -> tuple[str, ...]:
-    """Globs as git takes them (gitglossary(7), "pathspec"), from the top of the work tree on and in any letter case."""
+    """Return globs in git's syntax (gitglossary(7), "pathspec"), relative to the top of the work tree, ignoring case."""
     magic = "top,exclude,icase,glob" if without else "top,icase,glob"
     return tuple(f":({magic}){each}" for glob in globs for each in ((glob,) if glob == "**" else (glob, f"{glob}/**")))
 
 
 def named(words: Sequence[str]) -> list[str]:
-    """The paths of revisions that a git command names: ``src/a`` of ``HEAD:src/a`` and of ``:0:src/a``."""
+    """Return the paths in revisions that a git command names: ``src/a`` for ``HEAD:src/a`` and ``:0:src/a``."""
     found: list[str] = []
     for word in words:
         for part in word.split(".."):
@@ -84,20 +87,20 @@ def named(words: Sequence[str]) -> list[str]:
 def excluding(
     words: tuple[str, ...], asked: tuple[str, ...], folder: Path, top: str, globs: Sequence[str], covers: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """A hardened reading command of git that leaves denied paths out.
+    """Return a hardened read-only git command that excludes denied paths.
 
     Args:
-        words: the hardened command; its last words are those of ``asked``, the command as it was written behind ``git``.
-        covers: whether reading a path (absolute) is denied.
+        words: the hardened command, ending with the words of ``asked``: the command as written after ``git``.
+        covers: whether reading an absolute path is denied.
 
     Raises:
-        UnknownOptionError: it names objects whose paths nobody can know.
+        UnknownOptionError: it names objects whose paths cannot be determined.
     """
     command, *rest = [word for word in asked if word != "--no-pager"] or [""]
     if not globs or command not in EXCLUDES:
         return words
     if command == "status" and any(re.match(r"-[a-z]*v|--verb", word) for word in rest):
-        # Paths do not narrow down the changes that it prints.
+        # Paths do not limit the changes that it prints.
         raise UnknownOptionError("a rule denies files here, and their changes would be printed", "-v")
     place = rest.index("--") if "--" in rest else next((at for at, word in enumerate(rest) if _is_path(word, folder)), len(rest))
     revisions = [word for word in rest[:place] if not word.startswith("-")]
@@ -108,7 +111,7 @@ def excluding(
 
 
 def _is_path(word: str, folder: Path) -> bool:
-    """Whether an operand is a path where none is marked as such: as git decides it for what is no revision too (gitcli(7))."""
+    """Whether an unmarked operand is a path: git's rule for what is not also a revision (gitcli(7))."""
     if word.startswith("-"):
         return False
     return word.startswith((":(", ":!", ":^")) or any(mark in word for mark in "*?[") or os.path.lexists(folder / word)
@@ -135,7 +138,10 @@ _UNNAMED = "a rule denies files here, and nobody can tell which this object was;
 
 
 def _objects_in(word: str) -> list[str]:
-    """The names of objects that a word may mean: all of it, for ``..`` may belong to a path, and both sides of each ``..`` and ``...``."""
+    """Yield the object names in a word.
+
+    All of it, because ``..`` may be part of a path, and both sides of each ``..`` and ``...``.
+    """
     found = {word: None}
     for place in range(len(word)):
         if word.startswith("..", place):
@@ -145,8 +151,11 @@ def _objects_in(word: str) -> list[str]:
 
 
 def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
-    """The paths, absolute, that the name of a blob may mean in the work tree ``top``; none when it does not begin with a commit or the
-    index: the path in a tree does not say where that tree was (gitrevisions(7))."""
+    """Yield the absolute paths that a blob's name may mean in the work tree ``top``.
+
+    None if it does not begin with a commit or the index: the path in a tree does not tell where the tree was
+    (gitrevisions(7)).
+    """
     for colon in (place for place, letter in enumerate(name) if letter == ":"):
         first, path = name[:colon], name[colon + 1 :]
         if first not in ("", ":0", ":1", ":2", ":3"):
@@ -158,12 +167,12 @@ def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
 
 
 def _ask(file: str, folder: Path, *arguments: str) -> str:
-    """What a question about objects alone comes to; empty when git does not answer."""
+    """Return git's answer about objects; empty if there is none."""
     return (_answer(file, folder, environment.environment(folder), *arguments) or b"").decode("utf-8", "replace")
 
 
 def _answer(file: str, folder: str | Path, environ: Mapping[str, str], *arguments: str) -> bytes | None:
-    """What git answers, None when it does not. Only for questions that run nothing a repository names."""
+    """Return git's output, None if it fails. Only for queries that execute nothing from a repository."""
     try:
         done = subprocess.run(
             (file, "--no-pager", "--no-optional-locks", *_OFF, *arguments), cwd=folder, env={**environ, **git.ENVIRONMENT},
@@ -175,7 +184,7 @@ def _answer(file: str, folder: str | Path, environ: Mapping[str, str], *argument
 
 
 def objects(repository: str) -> tuple[str, ...]:
-    """The folders that hold a repository's objects, those it borrows too (gitrepository-layout(5))."""
+    """Return the folders with a repository's objects, including borrowed ones (gitrepository-layout(5))."""
     common = real(git_files.target(f"{repository}/commondir", "commondir") or repository)
     found: dict[str, None] = {}
     waiting = [real(f"{common}/objects"), real(f"{repository}/objects")]
@@ -192,7 +201,10 @@ _CONTENT = ("lfs", "rebase-merge", "rebase-apply", "sequencer", "rr-cache", "los
 
 
 def content(repository: str) -> tuple[str, ...]:
-    """All folders of a repository that hold what stands in files: its objects, those of git-lfs, and changes in the middle of a rebase."""
+    """Return all folders of a repository that contain file contents.
+
+    Objects, git-lfs, and patches of an unfinished rebase.
+    """
     found = objects(repository)
     folders = dict.fromkeys((repository, *(os.path.dirname(each) for each in found[:1])))  # noqa: PTH120
     more = (f"{folder}/{name}" for folder in folders for name in _CONTENT)
@@ -200,14 +212,16 @@ def content(repository: str) -> tuple[str, ...]:
 
 
 def holds(repository: str, bans: Sequence[DeniedPattern], roots: Sequence[str], home: str) -> bool:
-    """Whether a denied path occurs in a repository: in what a reference or a log of one leads to, or in its index. Blocks, for some seconds
-    at most; true as well when git cannot say."""
+    """Whether a denied path occurs in anything that references, reflogs or the index of a repository lead to.
+
+    Blocks, for some seconds at most; True if git cannot answer.
+    """
     if not objects(repository):
         return False
     if repository.endswith("/.git"):
         globs = patterns(bans, os.path.dirname(repository), roots, home)  # noqa: PTH120
     else:
-        # Where its files lie is not known: the names count in any folder.
+        # The location of its files is unknown, so the names match in any folder.
         globs = tuple(f"**/{ban.line.strip('/')}" for ban in bans if ban.reads)
     return bool(globs) and _holds(repository, globs, _state(repository))
 
@@ -228,7 +242,7 @@ def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) 
 
 
 def _state(repository: str) -> tuple[object, ...]:
-    """What changes whenever a repository gets other commits or another index."""
+    """Return a value that changes whenever a repository gets other commits or another index."""
     said: list[object] = []
     folders = dict.fromkeys((repository, *(os.path.dirname(each) for each in objects(repository)[:2])))  # noqa: PTH120
     for folder in folders:
@@ -238,7 +252,7 @@ def _state(repository: str) -> tuple[object, ...]:
             for here, below, files in os.walk(f"{folder}/{start}"):
                 said += [_when(f"{here}/{name}") for name in (".", *files)]
                 if len(said) > _REFS:
-                    return (object(),)  # never the same again: git is asked
+                    return (object(),)  # never equal again: git is asked
                 below.sort()
     return tuple(said)
 

@@ -1,8 +1,8 @@
-"""Which settings of a repository start no program and open no file elsewhere while git only reads.
+"""Repository settings that start no program and open no other file while git only reads.
 
-A list of what is known, never of what is dangerous. What starts nothing whatever git does stands in ``processes.git_settings``, where the
-launcher reads it too; a key is known here when no command of ``git.READING`` uses it, when it is only a number, a name or a text to it, or
-when ``git.SWITCHED_OFF`` says something else in its place. Source: git-config(1).
+An allow list, never a deny list. Settings that are harmless for all of git are in ``processes.git_settings``, which the
+launcher reads too. Listed here are keys that no command of ``git.READING`` uses, that only take a number, a name or a
+text, or that ``git.SWITCHED_OFF`` overrides. Source: git-config(1).
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from atelier_desk.workspace.processes.git_settings import harmless
 
 
 class Setting(NamedTuple):
-    """One line of ``git config --list``: the name as git spells it, section and key in small letters; ``value`` None for a bare name.
+    """One line of ``git config --list``: the name as git spells it, section and key in lower case; ``value`` is None for a
+    bare name.
 
-    ``scope``: ``system``, ``global``, ``local``, ``worktree`` or ``command``; ``origin``: ``file:`` and the path, as git says it.
+    ``scope``: ``system``, ``global``, ``local``, ``worktree`` or ``command``; ``origin``: ``file:`` and the path, as
+    git prints it.
     """
 
     name: str
@@ -32,7 +34,7 @@ _ALL = (
     "mailinfo maintenance merge mergetool notes pack promisor pull push rebase receive reftable remotes repack rerere revert showbranch "
     "sparse splitindex stash status submodule tag transfer trailer uploadarchive uploadpackfilter user versionsort worktree"
 )
-"""Sections whose keys without a name between (``section.key``) are all known."""
+"""Sections whose keys without a subsection (``section.key``) are all known."""
 _KEYS: Mapping[str, str] = {
     "attr": "tree",
     "core": (
@@ -102,23 +104,23 @@ _NAMED: Mapping[str, str] = {
     "uploadpackfilter": "allow maxdepth",
     "url": "insteadof pushinsteadof",
 }
-"""Known keys with a name between (``section.name.key``); ``*``: all."""
+"""Known keys with a subsection (``section.name.key``); ``*``: all."""
 _PROGRAMS = frozenset({
     "core.alternaterefscommand", "core.askpass", "core.editor", "core.fsmonitor", "core.gitproxy", "core.hookspath", "core.pager",
     "core.sshcommand", "gpg.program",
 })  # fmt: skip
-"""Known because ``git.SWITCHED_OFF`` says something else in their place."""
+"""Known because ``git.SWITCHED_OFF`` overrides them."""
 _PROGRAMS_OF_GPG = frozenset({"gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"})
 _FILES_OF_GPG = frozenset({"gpg.ssh.allowedsignersfile", "gpg.ssh.revocationfile"})
-"""Read by the programs above alone."""
+"""Read only by the programs above."""
 _LFS = {
     "filter.lfs.clean": ("git-lfs clean -- %f", "git lfs clean -- %f"),
     "filter.lfs.smudge": ("git-lfs smudge -- %f", "git-lfs smudge --skip -- %f", "git lfs smudge -- %f"),
     "filter.lfs.process": ("git-lfs filter-process", "git-lfs filter-process --skip"),
 }
-"""What ``git lfs install --local`` writes (git-lfs, lfs/attribute.go). Switched off for reading, as every filter is."""
+"""Written by ``git lfs install --local`` (git-lfs, lfs/attribute.go). Disabled while reading, like every filter."""
 ASKS_GPG = re.compile(r"%[-+ ]?G")
-"""A placeholder of a format that checks a signature (git-log(1), "PRETTY FORMATS")."""
+"""Placeholder of a format that checks a signature (git-log(1), "PRETTY FORMATS")."""
 _BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", ""})
 
 
@@ -131,7 +133,7 @@ def _is_boolean(value: str | None) -> bool:
 
 
 def _is_plain_format(value: str | None) -> bool:
-    """Whether a format of log says nothing of signatures, which a program would check."""
+    """Whether a log format contains no signature placeholders, for which a program would run."""
     return value is not None and not ASKS_GPG.search(value)
 
 
@@ -143,9 +145,10 @@ _ALL_OF, _KEYS_OF, _NAMED_OF = frozenset(_ALL.split()), _read(_KEYS), _read(_NAM
 
 
 def is_known(name: str, value: str | None, *, reading: bool = True) -> bool:
-    """Whether a setting runs nothing and opens nothing elsewhere while git only reads. ``core.worktree`` is for who sees the disk to say.
+    """Whether a setting executes nothing and opens no other file while git only reads.
 
-    ``reading``: what names a program is switched off; elsewhere it is not known, unless it says yes or no.
+    ``core.worktree`` must be checked on disk by the caller. ``reading``: settings that name a program are overridden;
+    otherwise they are unknown unless boolean.
     """
     if harmless(("", name, value)):
         return True
@@ -171,11 +174,11 @@ _BY_VALUE: Mapping[str, Callable[[str | None], bool]] = {
     "pager.": _is_boolean,
     "protocol.*.allow": _says("never", "user"),
 }
-"""Known by what they say; ``section.`` is any key of it, ``section.*.key`` any name between."""
+"""Known depending on their value; ``section.`` is any key of it, ``section.*.key`` any subsection."""
 
 
 def is_switched_off(name: str) -> bool:
-    """Whether a setting of anybody's is one that must be switched off by its own name: filters, and programs for signatures."""
+    """Whether a setting, from any file, must be overridden by its own name: filters, and signature programs."""
     section, _dot, rest = name.partition(".")
     _name, dot, key = rest.rpartition(".")
     return bool(dot) and (section == "filter" or (section == "gpg" and key in ("program", "defaultkeycommand")))

@@ -1,12 +1,10 @@
-"""Programs outside the table of commands: options that run another program, or load another definition.
+"""Programs outside the table: options that run another program or load another definition.
 
-A rule such as ``pytest:*`` or ``npm run test:*`` holds as it is written, but whoever wrote it did not mean
-``pytest -p evil`` or ``npm run test --script-shell ./evil.sh``: such a word is covered only by a rule that spells it
-out (``npm --prefix web run test:*``).
+A rule such as ``pytest:*`` or ``npm run test:*`` covers what is written, but not ``pytest -p evil`` or ``npm run test
+--script-shell ./evil.sh``: such a word is covered only by a rule that spells it out (``npm --prefix web run test:*``).
 
-A list of what is known to be dangerous, unlike ``table``: what is missing here is covered by the rule as it is written.
-One row a program, with its source; https://gtfobins.github.io was gone through for programs that are neither in
-``table`` nor among ``table.WRAPPERS``.
+Unlike ``table``, this is a deny list: anything missing is covered by the rule. One row per program, with its source;
+https://gtfobins.github.io was checked for programs that are neither in ``table`` nor in ``table.WRAPPERS``.
 """
 
 from __future__ import annotations
@@ -17,19 +15,19 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Indirect:
-    """The options of one program.
+    """Dangerous options of one program.
 
     Attributes:
-        source: where they are described.
-        letters: short options, also behind other letters (``-kf``) and with their value attached (``-fevil.mk``).
-        values: other letters that take a value, where a group of letters ends.
-        long: names behind two dashes, shortened ones included; these and the next two with spaces between.
-        begins: what a word begins with.
-        words: words of their own, such as a subcommand.
-        script: an interpreter: what stands behind the name of its script is the script's.
-        assigns: ``NAME=value`` sets a variable, which may name a program; a number does not.
-        exact: long names are never shortened.
-        bundled: the first word is letters without a dash too, whose values follow in turn (``tar xIf ./evil a.tar``).
+        source: their documentation.
+        letters: short options, also after other letters (``-kf``) and with an attached value (``-fevil.mk``).
+        values: other letters with a value, which end a group of letters.
+        long: names after two dashes, including abbreviations; this and the next two are space-separated.
+        begins: prefixes of a word.
+        words: whole words, such as a subcommand.
+        script: an interpreter: words after the script's name belong to the script.
+        assigns: ``NAME=value`` sets a variable that may name a program, unless the value is a number.
+        exact: long names are never abbreviated.
+        bundled: the first word may be letters without a dash, whose values follow in turn (``tar xIf ./evil a.tar``).
     """
 
     source: str
@@ -75,7 +73,7 @@ _BUNDLERS = Indirect(
 _TEX = ("pdflatex", "xelatex", "lualatex", "latex", "pdftex", "tex", "luatex", "xetex")
 
 ROWS: dict[str, Indirect] = {
-    # Interpreters: code that stands in the line, or is loaded besides the script
+    # Interpreters: code on the command line, or loaded besides the script
     "python": Indirect("https://docs.python.org/3/using/cmdline.html", letters="cm", values="WX", script=True),
     "node": _NODE, "nodejs": _NODE, "tsx": _NODE, "ts-node": _NODE,
     "deno": Indirect("https://docs.deno.com/runtime/reference/cli/", letters="Ac",
@@ -191,7 +189,7 @@ ROWS: dict[str, Indirect] = {
     "tsc": Indirect("https://www.typescriptlang.org/docs/handbook/compiler-options.html",
                     begins="-p --project -b --build @"),
     "webpack": _BUNDLERS, "vite": _BUNDLERS, "rollup": _BUNDLERS,
-    # Archives, data, machines
+    # Archives, data, machine control
     "tar": Indirect("https://www.gnu.org/software/tar/manual/html_section/Option-Summary.html",
                     letters="IFTX", values="fbCgKNVHL", bundled=True,
                     long=("use-compress-program to-command checkpoint-action rsh-command rmt-command info-script "
@@ -212,7 +210,7 @@ ROWS: dict[str, Indirect] = {
     "helm": Indirect("https://helm.sh/docs/helm/helm/",
                      long="post-renderer post-renderer-args kubeconfig registry-config"),
 }  # fmt: skip
-"""By the name of the program, without its folder, ``.exe`` and its version (``python3.12``)."""
+"""By program name, without folder, ``.exe`` and version (``python3.12``)."""
 
 _SAME = {"gmake": "make", "py.test": "pytest", "gradlew": "gradle", "mvnw": "mvn", "bsdtar": "tar", "gtar": "tar",
          "pypy": "python", "luajit": "lua", "mariadb": "mysql"}  # fmt: skip
@@ -225,7 +223,7 @@ _GIT_LONG = (
     "commit-filter parent-filter tag-name-filter setup subdirectory-filter filters"
 )
 _GIT_LETTERS: dict[str, tuple[str, str]] = {
-    # command: letters, other letters that take a value
+    # command: dangerous letters, other letters with a value
     "rebase": ("xs", "XCS"), "clone": ("uc", "bojS"), "difftool": ("xt", ""), "mergetool": ("t", ""),
     "grep": ("O", "efABCm"), "commit": ("Ft", "mCcuS"), "tag": ("F", "mun"), "merge": ("sF", "mXS"),
     "pull": ("s", "XSjor"), "notes": ("F", "mCc"), "archive": ("o", ""),
@@ -236,20 +234,20 @@ _GIT_COMMANDS = frozenset({
     "http-backend", "imap-send", "instaweb", "merge-index", "merge-one-file", "mergetool", "p4", "receive-pack",
     "remote-ext", "remote-fd", "send-email", "shell", "submodule", "svn", "upload-archive", "upload-pack", "web--browse",
 })  # fmt: skip
-"""git's commands that are there to run other programs, or to say which: ``git:*`` does not mean them."""
+"""git commands whose purpose is to run or configure other programs: ``git:*`` does not include them."""
 _GIT_WORDS = {"submodule": "foreach", "bisect": "run", "hook": "run"}
 _GIT_HARMLESS = frozenset({"--no-pager", "--version", "--help"})
-"""Options that may stand before git's command."""
+"""Options allowed before git's command."""
 _RUNNERS = frozenset({"poetry run", "pdm run", "pipenv run", "hatch run", "rye run", "uv run", "bundle exec",
                       "pnpm exec", "yarn exec", "yarn run"})  # fmt: skip
-"""Programs that run the one named behind these words: its row counts from there on."""
+"""Programs that run the one named after these words: its own row applies from there."""
 _MODULE = re.compile(r"-[a-zA-Z]*?m(.*)", re.DOTALL)
 
 
 def spelled_out(words: tuple[str, ...]) -> int:
-    """How many words of a command, from its first, a rule must spell out to cover it.
+    """Return how many leading words of a command a rule must spell out to cover it.
 
-    Those up to its last option on this list, and that option's value. 0: any rule that covers its words.
+    Includes the last option on this list and its value. 0: any rule that covers its words.
     """
     name = program_name(words[0])
     if name == "git":
@@ -258,7 +256,7 @@ def spelled_out(words: tuple[str, ...]) -> int:
     most = _most(row, words, 1) if row is not None else 0
     for place, word in enumerate(words):
         if name in ("python", "coverage") and (module := _MODULE.fullmatch(word)):
-            # pytest's own options, behind ``python -m pytest`` or ``python -mpytest``
+            # pytest's own options, after ``python -m pytest`` or ``python -mpytest``
             attached = (module[1],) if module[1] else ()
             return max(most, _behind((*attached, *words[place + 1 :]), place + 1 - len(attached)))
         if f"{name} {word}" in _RUNNERS:
@@ -267,14 +265,14 @@ def spelled_out(words: tuple[str, ...]) -> int:
 
 
 def program_name(word: str) -> str:
-    """The name that a program has in the tables: ``python`` for ``/usr/bin/python3.12``."""
+    """Return a program's name in the tables: ``python`` for ``/usr/bin/python3.12``."""
     name = word.rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
     name = _VERSION.sub("", name) if name not in ROWS and name not in _SAME else name
     return _SAME.get(name, name)
 
 
 def _behind(words: tuple[str, ...], before: int) -> int:
-    """The same for a command that another one runs, with so many words before it."""
+    """Like ``spelled_out`` for a command run by another one, with ``before`` words in front of it."""
     inner = spelled_out(words) if words else 0
     return inner + before if inner else 0
 
@@ -307,7 +305,7 @@ def _most(row: Indirect, words: tuple[str, ...], start: int) -> int:
 
 
 def _of_word(row: Indirect, word: str, *, first: bool) -> int:
-    """0 when a word is none of the row's options; else 1, or 2 when the next word is its value."""
+    """Return 0 if a word is none of the row's options, 1 if it is, 2 if the next word is its value."""
     if word in row.words.split() or (row.assigns and _assigns(word)):
         return 1
     if any(word.startswith(start) for start in row.begins.split()):
@@ -316,7 +314,7 @@ def _of_word(row: Indirect, word: str, *, first: bool) -> int:
         return 2
     if word.startswith("--") and len(word) > 2:
         name, equals, _value = word[2:].partition("=")
-        # jest and vitest take --globalSetup and --global-setup, and --globals.x for a part
+        # jest and vitest accept --globalSetup and --global-setup, and --globals.x for a part
         said, names = (name.partition(".")[0], name), row.long.split()
         listed = any(_plain(one) in map(_plain, names) for one in said)
         listed = listed or (not row.exact and any(each.startswith(name) for each in names))

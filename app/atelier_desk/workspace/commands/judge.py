@@ -1,6 +1,6 @@
-"""What a command line does, as far as the table of commands knows: reads, writes these files, or runs anything.
+"""Assess a command line by the table of commands: reads, writes these files, or may do anything.
 
-Pure: it looks at the text alone. Where the files of a line really lie, links followed, is for whoever has the files (``places``).
+Pure: only the text is used. Where files really lie after resolving links is checked by ``link_resolution``.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableErro
 from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
 
 MOST_COMMANDS = 50
-"""Commands of one line that are judged; a longer line asks (a limit that is reached never lets a line through)."""
+"""Maximum commands per line; longer lines ask (exceeding a limit never permits a line)."""
 DISCARDED = "/dev/null"
 
 
 class Kind(StrEnum):
     READS = "reads"
-    """It only reads the files it names and prints."""
+    """Only reads the files it names and prints."""
     WRITES = "writes"
-    """It changes the files it names and nothing else."""
+    """Changes only the files it names."""
     RUNS = "runs"
-    """It may do anything: a program of the project, one that is not in the table, or an option that is not."""
+    """May do anything: a program of the project, one outside the table, or with an unknown option."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that a command names, as it is written, from the folder ``cd`` led to; ``globs``: a pattern of names."""
+    """A file that a command names, as written, relative to the ``cd`` folder; ``globs``: a pattern of names."""
 
     name: str
     globs: bool = False
 
     @property
     def outside(self) -> bool:
-        """Whether it may lie outside of the folder by its spelling alone: absolute, or going up."""
+        """Whether it may lie outside the folder judging by its spelling: absolute, or with ``..``."""
         return self.name.startswith("/") or ".." in self.name.split("/") or (self.globs and "/" in self.name[self.first_glob :])
 
     @property
@@ -52,10 +52,12 @@ class JudgedCommand:
     """One command of a line.
 
     Attributes:
-        reason: why it is not known to only read: an English ``N_`` text, empty for one that does; ``about`` the word it is about.
-        redirected, fed: those of ``writes`` that its output goes to, and of ``reads`` that it is fed: its words do not name them.
-        wraps: it runs other programs, so no rule for its first words means anything.
-        folder: where it runs, from the folder of the line on, as the ``cd`` before it leads; None where that is not certain.
+        reason: why it is not known to be read-only: an English ``N_`` text, empty if it is; ``about``: the word
+            concerned.
+        redirected, fed: those of ``writes`` that receive its output, and of ``reads`` that are its input: its words do
+            not name them.
+        wraps: it runs other programs, so a rule for its first words is meaningless.
+        folder: where it runs, relative to the line's folder, after preceding ``cd`` commands; None if uncertain.
     """
 
     command: Simple
@@ -71,19 +73,20 @@ class JudgedCommand:
 
     @property
     def inside(self) -> bool:
-        """Whether every file lies in the folder by its spelling."""
+        """Whether every file lies in the folder judging by its spelling."""
         return not any(file.outside for file in (*self.reads, *self.writes))
 
     @property
     def safe(self) -> bool:
-        """Whether it may run without asking anybody: it only reads, and only below the folder."""
+        """Whether it may run without asking: it only reads, and only below the folder."""
         return self.kind is Kind.READS and self.inside
 
     @property
     def contained(self) -> bool:
-        """Whether it is on the safe list where files may be written: safe, or it changes only the files it names, below the folder.
+        """Whether it may run unasked where files may be written: it is safe, or changes only the files it names, below the
+        folder.
 
-        What deletes is not on it, and no pattern of names: nobody sees what it stands for.
+        Excludes deletions and patterns of names, whose matches are not visible.
         """
         named = not any(file.globs for file in self.writes) and self.command.arguments[0] not in DELETES
         return self.safe or (self.kind is Kind.WRITES and self.inside and named)
@@ -91,7 +94,10 @@ class JudgedCommand:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A whole line. ``line`` is None for one that cannot be read, and ``reason`` says why; ``wraps``: see ``JudgedCommand``."""
+    """The assessment of a line.
+
+    ``line`` is None if it cannot be parsed, ``reason`` says why; ``wraps``: see ``JudgedCommand``.
+    """
 
     text: str
     line: Line | None = None
@@ -101,17 +107,17 @@ class Judgement:
 
     @property
     def safe(self) -> bool:
-        """Whether every part may run without asking anybody."""
+        """Whether every part may run without asking."""
         return bool(self.commands) and all(command.safe for command in self.commands)
 
     @property
     def asks_always(self) -> bool:
-        """Whether no rule can cover it: it cannot be read, or runs programs that nobody can see."""
+        """Whether no rule can cover it: it cannot be parsed, or runs programs that are not visible."""
         return self.line is None or any(command.wraps for command in self.commands)
 
     @property
     def kind(self) -> Kind:
-        """The most that a part of it may do."""
+        """The most powerful kind among its parts."""
         kinds = {command.kind for command in self.commands}
         if not kinds or Kind.RUNS in kinds:
             return Kind.RUNS
@@ -128,7 +134,10 @@ class Judgement:
 
     @property
     def changes_repositories(self) -> bool:
-        """Whether it changes settings of repositories and does nothing else but read: what it leaves there is what was asked about."""
+        """Whether it only changes repository settings and otherwise reads.
+
+        The approval then covers the resulting settings.
+        """
         git = [one.command.arguments[1:] for one in self.commands if one.command.arguments[0] == "git" and not one.safe]
         others = all(one.safe for one in self.commands if one.command.arguments[0] != "git")
         if self.line is None or self.redirected:
@@ -136,7 +145,10 @@ class Judgement:
         return others and bool(git) and all(map(repository_changes.changes_settings, git))
 
     def folders(self, command: JudgedCommand) -> tuple[str, ...]:
-        """Where one of the commands may run: its folder, or where that is not certain, each that the line goes to."""
+        """Return the folders where one of the commands may run.
+
+        Its own, or if uncertain, all that the line changes to.
+        """
         if command.folder is not None:
             return (command.folder,)
         went = (file.name for one in self.commands if one.command.arguments[0] == "cd" for file in one.reads)
@@ -149,9 +161,9 @@ class Judgement:
 
 @lru_cache(maxsize=64)
 def judge(text: str, home: str = "") -> Judgement:
-    """What a line does; never raises. ``home`` takes the place of ``~``.
+    """Assess a line; never raises. ``home`` replaces ``~``.
 
-    Kept, since a call's line is judged when it is described, when it is decided about and when it runs.
+    Cached, because a call's line is assessed when it is described, decided about and run.
     """
     try:
         line = read(text, home)
@@ -166,8 +178,8 @@ def judge(text: str, home: str = "") -> Judgement:
     for place, command in enumerate(line.commands):
         goes = command.arguments[0] == "cd"
         if (followed not in ("", "&&") and folder) or (goes and followed in ("||", "|")):
-            # The folder is one of several, and stays so: nobody can tell which files are meant. A ``cd`` after ``||`` may not run at all,
-            # one in a pipe leads nobody but itself.
+            # The folder is one of several, and stays uncertain. A ``cd`` after ``||`` may not run at all, one in a pipe
+            # has no effect on others.
             folder = None
         one = _judged(command, folder) if folder is not None else _anywhere(command, folders)
         judged.append(one)
@@ -179,7 +191,7 @@ def judge(text: str, home: str = "") -> Judgement:
 
 
 def _anywhere(command: Simple, folders: list[str]) -> JudgedCommand:
-    """A command that runs in one of these folders: it may touch the files it names in any of them."""
+    """Assess a command that runs in one of these folders: it may affect the files it names in any of them."""
     each = [_judged(command, folder) for folder in dict.fromkeys(folders)]
     return replace(
         each[0],
@@ -218,8 +230,10 @@ def _judged(command: Simple, folder: str) -> JudgedCommand:
 
 
 def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool]:
-    """What its words say, redirections aside: kind, files read, files written, why not harmless, the word that is about, and whether it
-    runs other programs."""
+    """Assess its words without redirections.
+
+    Returns kind, files read, files written, why not harmless, the word concerned, and whether it runs other programs.
+    """
     name, *rest = command.arguments
     arguments = tuple(rest)
     if name.rpartition("/")[2] in WRAPPERS:
@@ -268,6 +282,6 @@ def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
 def _file(name: str, command: Simple, folder: str) -> File:
     globs = any(word.globs and word.text == name for word in command.words)
     if ".." in name.split("/"):
-        # Never tidied up: with links in it, what a path with ".." means is known to the file system alone.
+        # Not normalised: with links, only the file system knows what a path with ".." means.
         return File(join(folder, name), globs)
     return File(normpath(join(folder, name)) if name else name, globs)

@@ -1,4 +1,4 @@
-"""Where the files that a line names really lie, links followed: the one look at the disk that judging a line needs."""
+"""Resolve the files that a line names, following links: the only disk access needed to assess a line."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from atelier_desk.workspace.commands.judge import File
 from atelier_desk.workspace.commands.parsing import Simple
 
 _JOINED = re.compile(r"[=:,@]")
-"""Between an option and the file it names, or several files in one word: ``--files-from=x``, ``@x``, ``a:b``."""
+"""Separators between an option and its file, or several files in one word: ``--files-from=x``, ``@x``, ``a:b``."""
 
 
 def outside(files: tuple[File, ...], root: Path, folder: Path) -> str:
-    """The first file, as it is written, that lies outside of ``root``; empty when none does. Relative names start at ``folder``."""
+    """Return the first file, as written, outside ``root``.
+
+    Empty if there is none. Relative names start at ``folder``.
+    """
     for file in files:
         names = glob(file.name, root_dir=folder, include_hidden=True) if file.globs else []  # noqa: PTH207
         if any(not inside(folder / name, root) for name in [file.name, *names]):
@@ -28,10 +31,10 @@ def outside(files: tuple[File, ...], root: Path, folder: Path) -> str:
 
 
 def led_out(command: Simple, folder: Path, roots: Iterable[str]) -> bool:
-    """Whether a word of any program names a file that is in a granted folder by its spelling, and outside of all by a link.
+    """Whether a word names a file that is in a granted folder by its spelling, but outside of all by a link.
 
-    Of a program that follows links inside a folder, those in the folders that it names count, too, and more than can be looked through.
-    ``roots``: the granted folders, as they are spelled and with links followed.
+    For a program that follows links inside folders, links in named folders count too, as do folders too large to scan.
+    ``roots``: the granted folders, as spelled and with links resolved.
     """
     tops = tuple(roots)
     limit = WalkLimit(entries=_ENTRIES, seconds=_SECONDS) if follows_links(command.arguments) else None
@@ -46,7 +49,7 @@ def led_out(command: Simple, folder: Path, roots: Iterable[str]) -> bool:
 
 
 def _leads_out(top: str, roots: tuple[str, ...], limit: WalkLimit, seen: set[str]) -> bool:
-    """Whether a link in a folder, or in one that a link in it leads to, leads out of all granted folders."""
+    """Whether a link in a folder, directly or through further links, leads out of all granted folders."""
     waiting = [top]
     while waiting:
         start = waiting.pop()
@@ -67,28 +70,28 @@ def _leads_out(top: str, roots: tuple[str, ...], limit: WalkLimit, seen: set[str
 
 
 def _names(command: Simple, folder: Path) -> Iterator[str]:
-    """What the words behind a program may name, whichever of its options take a file."""
+    """Yield possible file names in the words after a program, whichever of its options take a file."""
     for word in command.words[1:]:
         text = word.text
         if "\0" in text or len(text) > _LONGEST:
             continue
         yield from {text, *_JOINED.split(text)} - {""}
         if text.startswith("-") and not text.startswith("--") and len(text) <= _ATTACHED:
-            # -Tx, also behind other letters
+            # -Tx, also after other letters
             yield from (text[place:] for place in range(2, len(text)))
         if word.globs:
             yield from glob(text, root_dir=folder, include_hidden=True)  # noqa: PTH207
 
 
 _LONGEST = 4096
-"""Characters of a path (PATH_MAX)."""
+"""Maximum characters of a path (PATH_MAX)."""
 _ENTRIES = 200_000
 _SECONDS = 2.0
-"""What looking for links in folders may take."""
+"""Time limit in seconds for scanning folders for links."""
 _ATTACHED = 512
-"""Of a word of short options in which a file is looked for."""
+"""Maximum characters of a short-option word that is searched for a file name."""
 
 
 def inside(path: Path, root: Path) -> bool:
-    """Whether a path lies in a folder when every link in both is followed."""
+    """Whether a path lies in a folder after resolving all links in both."""
     return Path(realpath(path)).is_relative_to(realpath(root))

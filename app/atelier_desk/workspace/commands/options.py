@@ -1,7 +1,6 @@
-"""Rules for the options of one program: which are known, which take a value, and which operands are files.
+"""Option rules of a program: known options, which take a value, and which operands are files.
 
-A list of what is known, never of what is dangerous: an option that is not in it, or is written shorter than its name, makes a command
-one that a person is asked about.
+An allow list, never a deny list: an unknown or abbreviated option makes a command ask.
 """
 
 from __future__ import annotations
@@ -13,18 +12,21 @@ from atelier_desk.support.i18n import N_
 
 
 class Operands(StrEnum):
-    """What a program takes besides its options."""
+    """Operands of a program."""
 
     FILES = "files"
     PATTERN = "pattern"
-    """A pattern first (none when an option gave it), then files."""
+    """A pattern first (none if an option gave it), then files."""
     WORDS = "words"
     """Texts; none of them is a file."""
     NONE = "none"
 
 
 class UnknownOptionError(Exception):
-    """A word that the rules of a program do not know; ``reason`` is English, marked for translation, ``part`` the word."""
+    """A word that the rules of a program do not know.
+
+    ``reason`` is English, marked for translation, ``part`` the word.
+    """
 
     def __init__(self, reason: str, part: str) -> None:
         super().__init__(reason, part)
@@ -34,16 +36,17 @@ class UnknownOptionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What of a program is known to be harmless.
+    """Harmless options of a program.
 
     Attributes:
-        source: where its options are described: manual page or web address.
-        flags: letters of options without a value; ``values``: with one; ``files``: with one that names a file that is read.
-        long, long_values, long_files: the same for ``--names``; one in ``long`` that ends with ``=`` may have a value after ``=``.
-        gives_pattern: options whose value stands for the pattern operand.
-        most: operands at most; None: any number.
+        source: their documentation: manual page or web address.
+        flags: letters without a value; ``values``: with one; ``files``: with one that names a file to read.
+        long, long_values, long_files: the same for ``--names``; one in ``long`` ending with ``=`` may have a value
+            after ``=``.
+        gives_pattern: options whose value replaces the pattern operand.
+        most: maximum operands; None: any number.
         number: ``-20`` is an option.
-        writes: its operands are files that it writes or removes, not reads.
+        writes: operands are files that it writes or removes, instead of reads.
     """
 
     source: str
@@ -62,7 +65,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class ParsedOptions:
-    """Arguments sorted by rules: the option names that are there, the files that options name, and the operands."""
+    """Arguments sorted by the rules: option names, files from options, and operands."""
 
     options: tuple[str, ...]
     files: tuple[str, ...]
@@ -70,7 +73,7 @@ class ParsedOptions:
 
 
 def take(rules: Rules, arguments: tuple[str, ...]) -> ParsedOptions:
-    """The arguments, sorted; raises ``UnknownOptionError``."""
+    """Parse the arguments; raises ``UnknownOptionError``."""
     options: list[str] = []
     files: list[str] = []
     operands: list[str] = []

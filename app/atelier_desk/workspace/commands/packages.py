@@ -1,4 +1,4 @@
-"""Which commands install packages: their scripts run here, so a person is asked every time."""
+"""Commands that install packages: package scripts run on this machine, so they always ask."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _VERBS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("apt", "apt-get", "dnf", "yum", "zypper", "apk", "pacman", "aptitude"),
                     frozenset({"install", "add", "upgrade", "update", "dist-upgrade", "full-upgrade", "in", "-S", "-Sy", "-Syu", "-U"})),
 }  # fmt: skip
-"""Programs that install, with the words that make them do so. Asking once too often is the harmless side."""
+"""Programs that install, and the words that make them do so. Asking too often is the safe side."""
 _BARE = frozenset({"yarn", "pnpm", "npx", "bunx", "pipx", "uvx", "easy_install"})
 """Programs that install without such a word."""
 
 
 def installs(words: tuple[str, ...]) -> bool:
-    """Whether a simple command installs packages or runs one that is fetched first."""
+    """Whether a simple command installs packages, or runs one that is downloaded first."""
     program, *rest = words
     name = program.rpartition("/")[2].removesuffix(".exe")
     if name.startswith("python") and "-m" in rest:

@@ -1,9 +1,10 @@
-"""A command line taken apart by bash's grammar into simple commands and the files it redirects to, or the reason why it cannot be.
+"""Parse a command line with bash's grammar into simple commands and redirections, or say why that is impossible.
 
-Only what is certain is taken apart: plain words, quotes, ``&&``, ``||``, ``;``, ``|``, line ends and redirections to named files. Whatever
-runs or expands something on the way (substitutions, variables, assignments, subshells, here-documents, functions, keywords, background
-jobs) makes the line unreadable, and a person is asked. What is run is not the text that was read but ``Line.rendered``: the same words,
-each quoted anew, so that a shell that reads the text otherwise than this file does has nothing to read.
+Only unambiguous syntax is accepted: plain words, quotes, ``&&``, ``||``, ``;``, ``|``, line ends and redirections to
+named files. Anything that executes or expands on the way (substitutions, variables, assignments, subshells,
+here-documents, functions, keywords, background jobs) makes the line unreadable, and a person is asked. What is executed
+is not the original text but ``Line.rendered``: the same words, each quoted anew, so that differences between this
+parser and the shell cannot be exploited.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from tree_sitter import Language, Node, Parser
 from atelier_desk.support.i18n import N_
 
 LONGEST = 20_000
-"""Characters of a line that is read; a longer one asks."""
+"""Maximum characters of a parsed line; longer ones ask."""
 _MARKS, _MOST_MARKS = "|&;<>(){}$`\n", 1_000
-"""Characters of the shell's own, and how many of them a line that is read has: of lines of nothing else the grammar makes something in the
-square of their number, seconds for 10 000."""
+"""Shell metacharacters, and the maximum number of them in a parsed line.
+
+Lines of nothing else take the grammar quadratic time, seconds for 10 000.
+"""
 
 GLOB = "*?["
 _SHELL_WORDS = """
@@ -31,14 +34,17 @@ eval exec source . command builtin alias unalias export declare typeset
 local readonly set unset shopt trap enable hash let read mapfile readarray
 """
 _KEYWORDS = frozenset(_SHELL_WORDS.split())
-"""First words that change how what follows is read, or run it: no program of the disk is meant."""
+"""First words that change how the rest is parsed, or execute it: not programs on disk."""
 
 _READS, _WRITES, _APPENDS = "<", ">", ">>"
 _TO_FILE = {"<": _READS, ">": _WRITES, ">|": _WRITES, ">>": _APPENDS, "&>": _WRITES, "&>>": _APPENDS}
 
 
 class UnreadableError(Exception):
-    """The line cannot be taken apart with certainty; ``reason`` is English, marked for translation, ``part`` the piece it is about."""
+    """The line cannot be parsed with certainty.
+
+    ``reason`` is English, marked for translation, ``part`` the text concerned.
+    """
 
     def __init__(self, reason: str, part: str = "") -> None:
         super().__init__(reason, part)
@@ -48,7 +54,7 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ShellWord:
-    """One argument. ``pieces``: its text in order, each with whether the shell may put file names in its place."""
+    """One argument. ``pieces``: its text in order, each with whether the shell may expand it to file names."""
 
     pieces: tuple[tuple[str, bool], ...]
 
@@ -59,19 +65,22 @@ class ShellWord:
 
     @property
     def globs(self) -> bool:
-        """Whether file names may take its place."""
+        """Whether file names may be substituted for it."""
         return any(globs for _text, globs in self.pieces)
 
     @property
     def rendered(self) -> str:
-        """The word, quoted anew; one that begins with a pattern gets ``./``, so that no file's name can be taken for an option."""
+        """The word, quoted anew.
+
+        One that begins with a pattern gets ``./``, so that a file name cannot become an option.
+        """
         whole = "".join(text if globs else shlex.quote(text) for text, globs in self.pieces) or "''"
         return f"./{whole}" if self.pieces and self.pieces[0][1] else whole
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """A file that a command reads from or writes to, or one of its outputs that follows the other (``file`` is None)."""
+    """A file that a command reads or writes, or one output that follows the other (``file`` is None)."""
 
     operator: str
     descriptor: str = ""
@@ -80,7 +89,7 @@ class Redirect:
 
     @property
     def writes(self) -> bool:
-        """Whether a file is written; ``/dev/null`` is none."""
+        """Whether a file is written; ``/dev/null`` does not count."""
         return self.file is not None and self.operator != _READS and self.file.text != "/dev/null"
 
     @property
@@ -107,7 +116,7 @@ class Simple:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Simple commands and what stands between them: ``operators`` has one less than ``commands``."""
+    """Simple commands and the operators between them: ``operators`` has one item fewer than ``commands``."""
 
     commands: tuple[Simple, ...]
     operators: tuple[str, ...] = ()
@@ -120,7 +129,7 @@ class Line:
 
     @property
     def rendered(self) -> str:
-        """The line with every word quoted anew: what a shell is given."""
+        """The line with every word quoted anew, as passed to a shell."""
         said = [self.commands[0].rendered]
         for operator, command in zip(self.operators, self.commands[1:], strict=True):
             said += [operator, command.rendered]
@@ -128,8 +137,11 @@ class Line:
 
 
 _MASKED = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
-"""What the grammar reads: every byte beyond ASCII as a letter, which is what it is for bash. tree-sitter-bash 0.25.1 looks characters up
-in the C library's table of 256, and the process ends with some of them (seen with U+9666A after a brace)."""
+"""Maps non-ASCII bytes to a letter for the grammar, which is how bash treats them.
+
+tree-sitter-bash 0.25.1 looks characters up in the C library's table of 256, and some of them crash the process (seen
+with U+9666A after a brace).
+"""
 
 
 @cache
@@ -138,9 +150,9 @@ def _parser() -> Parser:
 
 
 def read(text: str, home: str = "") -> Line:
-    """The line in its parts; raises ``UnreadableError``.
+    """Parse a line; raises ``UnreadableError``.
 
-    ``home`` takes the place of a leading ``~``; without it such a word is unreadable.
+    ``home`` replaces a leading ``~``; without it such a word is unreadable.
     """
     if len(text) > LONGEST or sum(text.count(mark) for mark in _MARKS) > _MOST_MARKS:
         raise UnreadableError(N_("it is too long"))
@@ -162,7 +174,7 @@ def read(text: str, home: str = "") -> Line:
 
 
 class _Reader:
-    """Walks the syntax tree; a kind of node that is not named here makes the line unreadable."""
+    """Walks the syntax tree; unknown node kinds make the line unreadable."""
 
     def __init__(self, source: bytes, home: str) -> None:
         self._source = source
@@ -175,7 +187,7 @@ class _Reader:
         return UnreadableError(reason, self.text(node)[:80])
 
     def sequence(self, node: Node) -> tuple[list[Simple], list[str]]:
-        """Commands that follow one another: a program's, or those of ``&&``, ``||`` and ``|``."""
+        """Return consecutive commands: a single one, or those of ``&&``, ``||`` and ``|``."""
         commands: list[Simple] = []
         operators: list[str] = []
         waiting = ""
@@ -207,7 +219,7 @@ class _Reader:
         raise self.refuse(node, N_("it runs or expands something on the way"))
 
     def redirected(self, node: Node) -> tuple[list[Simple], list[str]]:
-        """bash gives a redirection to the last command alone, the grammar to all before it."""
+        """Assign a redirection to the last command, as bash does; the grammar assigns it to all commands before it."""
         body, *marks = [child for child in node.children if child.type != "comment"]
         self.apart([body, *marks])
         commands, operators = self.statement(body)
@@ -252,9 +264,9 @@ class _Reader:
         return Simple(tuple(words), tuple(redirects))
 
     def apart(self, nodes: list[Node]) -> None:
-        """Refuse words that touch: bash takes ``]\\;`` for one word, the grammar for two.
+        r"""Refuse adjacent words: bash takes ``]\;`` for one word, the grammar for two.
 
-        A redirection may touch a word that is no number.
+        A redirection may touch a word that is not a number.
         """
         for one, other in pairwise(nodes):
             gap = self._source[one.end_byte : other.start_byte].decode("utf-8")
@@ -287,7 +299,7 @@ class _Reader:
         raise self.refuse(node, N_("it runs or expands something on the way"))
 
     def _gaps(self, node: Node) -> bool:
-        """Whether the parts of a word do not touch."""
+        """Whether there are gaps between the parts of a word."""
         ends = [node.start_byte, *(child.end_byte for child in node.children)]
         starts = [*(child.start_byte for child in node.children), node.end_byte]
         return ends != starts
@@ -313,7 +325,10 @@ class _Reader:
         return pieces
 
     def in_quotes(self, node: Node, text: str) -> str:
-        """The text of double quotes; only a backslash before ``$``, a backquote, a quote or itself is taken away."""
+        """Return the text of double quotes.
+
+        A backslash is removed only before ``$``, a backquote, a quote or itself.
+        """
         if any(child.is_named and child.type != "string_content" for child in node.children) or len(text) < 2:
             raise self.refuse(node, N_("it runs or expands something on the way"))
         inner, said = text[1:-1], []
@@ -332,7 +347,7 @@ class _Reader:
 
 
 def _joined(pieces: tuple[tuple[str, bool], ...]) -> tuple[tuple[str, bool], ...]:
-    """Neighbours of the same kind as one piece; the bracket of no pattern stays plain text."""
+    """Join adjacent pieces of the same kind; a bracket without a pattern stays plain text."""
     patterns = any(globs and text != "]" for text, globs in pieces)
     joined: list[tuple[str, bool]] = []
     for text, globs in pieces:

@@ -1,9 +1,8 @@
-"""How much of a command a rule with a star must spell out to cover it: what ``sort:*`` or ``pytest:*`` does not mean.
+"""How much of a command a rule with a star must spell out: what ``sort:*`` or ``pytest:*`` does not include.
 
-Of a program in the table the person who wrote the rule meant what the table knows: no other option, and none that runs
-a program or writes a file (``sort --compress-program``, ``rg --pre``, ``sed -i``). Of another program the rule holds as
-it is written, but for the options in ``indirect``. Whether the files of a command lie in the workspace is for whoever
-can look at the disk.
+For a program in the table, such a rule means the known options only, and none that runs a program or writes a file
+(``sort --compress-program``, ``rg --pre``, ``sed -i``). For another program it applies as written, except for the
+options in ``indirect``. Whether files lie in the workspace is checked by code with disk access.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from atelier_desk.workspace.commands.table import READS, WRAPPERS, WRITES
 
 
 def spelled_out(command: Simple) -> int:
-    """How many words, from the first, a rule must have letter by letter: 0 for none, all where no star covers it."""
+    """Return how many leading words a rule must match literally: 0 for none, all if no star covers it."""
     words = command.arguments
     if any(word.globs and word.text.startswith("-") for word in command.words):
         return len(words)
@@ -28,7 +27,7 @@ def spelled_out(command: Simple) -> int:
     if not in_table(name, words):
         row = indirect.ROWS.get(name)
         names_files = any(word.globs and "/" not in word.pieces[0][0] and not word.pieces[0][1] for word in command.words)
-        # A file may be called ``SHELL=.`` or ``xIf``: what the pattern stands for is a word of another kind.
+        # A file may be called ``SHELL=.`` or ``xIf``: the pattern could then expand to an option.
         special = row is not None and (row.assigns or row.bundled) and names_files
         return len(words) if special else indirect.spelled_out(words)
     plain = replace(command, words=(ShellWord(((name, False),)), *command.words[1:]))
@@ -36,10 +35,10 @@ def spelled_out(command: Simple) -> int:
 
 
 def in_table(name: str, words: tuple[str, ...]) -> bool:
-    """Whether the table knows a command well enough to say what a rule for it means."""
+    """Whether the table defines what a rule for the command means."""
     if name != "git":
         return name in READS or name in WRITES or name in ("cd", "find", "sed")
     command = next((word for word in words[1:] if not word.startswith("-")), "")
     rules = git.READING.get(command)
-    # Where the table knows no operands (``git tag``), a rule means those that it does not know.
+    # For commands without known operands (``git tag``), a rule refers to their unknown ones.
     return rules is not None and rules.operands is not Operands.NONE

@@ -1,4 +1,4 @@
-"""Git commands whose purpose is to change the settings of a repository: they are asked about, and what they change then stays."""
+"""Git commands that change repository settings: they ask, and approved changes are not reverted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from atelier_desk.workspace.commands.options import Operands, ParsedOptions, Rul
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 SETTINGS = ".git/config"
-"""The protected name that stands for what they write."""
+"""The protected name that represents their target."""
 _WORDS = Operands.WORDS
 _CONFIG_OPTIONS = (
     "local worktree add replace-all unset unset-all get get-all get-regexp list bool "
@@ -46,12 +46,14 @@ PURPOSES: dict[str, tuple[Rules, tuple[str, ...]]] = {
     "branch": (_BRANCH, ("-u", "--set-upstream-to", "--unset-upstream")),
     "sparse-checkout": (_SPARSE, ("init", "set", "add", "reapply", "disable")),
 }
-"""By the command: the options it may have, and the first words that change something. None of them runs a program that a file of the
-workspace names: the hooks of a checkout are those of a submodule, which come from the user's own template."""
+"""By command: allowed options, and the first words that change something.
+
+None of them executes a workspace file: the checkout hooks of a submodule come from the user's own template.
+"""
 
 
 def changes_settings(arguments: tuple[str, ...]) -> bool:
-    """Whether a git command, without its first word, is one of these; another option before or after it makes it none."""
+    """Whether a git command (without its first word) is one of these; any other option disqualifies it."""
     if not arguments or arguments[0] not in PURPOSES:
         return False
     rules, firsts = PURPOSES[arguments[0]]
@@ -65,7 +67,7 @@ def changes_settings(arguments: tuple[str, ...]) -> bool:
 
 
 def _only_reads(taken: ParsedOptions) -> bool:
-    """Whether ``git config`` prints settings: by its option, its first word, or because it names no value."""
+    """Whether ``git config`` only prints settings: by its option, its first word, or because no value is given."""
     if set(taken.options) & {"--get", "--get-all", "--get-regexp", "--list", "-l"} or taken.operands[:1] in (("get",), ("list",)):
         return True
     removes = {"--unset", "--unset-all", "--remove-section", "--rename-section"}

@@ -1,4 +1,4 @@
-"""Programs with a language of their own: ``find``'s expression, ``sed``'s script, ``date``'s format and a few words more."""
+"""Programs with a language of their own: ``find`` expressions, ``sed`` scripts, ``date`` formats and a few more."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _SED_SCRIPT = re.compile(r"(\d+|\$)(,(\d+|\$))?p(;(\d+|\$)(,(\d+|\$))?p)*", re.A
 
 
 def find_options() -> tuple[str, ...]:
-    """The words of ``find``'s expression that are known to be harmless; ``X`` stands for a value."""
+    """Return the harmless words of ``find`` expressions; ``X`` stands for a value."""
     plain = [word for word in _FIND_PLAIN if word.startswith("-")]
     return (*sorted(["-H", "-P", *plain]), *(f"{word} X" for word in sorted(_FIND_VALUE | _FIND_FILE)))
 
 
 def find(arguments: tuple[str, ...]) -> list[str]:
-    """The files that ``find`` looks below. Links are not followed (no ``-L``); nothing is run, removed or written.
+    """Return the folders that ``find`` searches. Links are not followed (no ``-L``); nothing is executed, removed or
+    written.
 
     Source: https://www.gnu.org/software/findutils/manual/html_mono/find.html ("Finding Files" and "Actions").
     """
@@ -54,9 +55,10 @@ def find(arguments: tuple[str, ...]) -> list[str]:
 
 
 def sed(arguments: tuple[str, ...]) -> list[str]:
-    """The files whose lines ``sed -n 1,20p`` prints; no other script is known (CVE-2025-64755: ``w``, ``e`` and ``-i`` write and run).
+    """Return the files whose lines ``sed -n 1,20p`` prints; no other script is accepted.
 
-    Source: https://www.gnu.org/software/sed/manual/sed.html ("Command-Line Options", "Reporting").
+    ``w``, ``e`` and ``-i`` write and execute (CVE-2025-64755). Source: https://www.gnu.org/software/sed/manual/sed.html
+    ("Command-Line Options", "Reporting").
     """
     scripts: list[str] = []
     operands: list[str] = []
@@ -86,26 +88,29 @@ def sed(arguments: tuple[str, ...]) -> list[str]:
 
 
 def date(operands: tuple[str, ...]) -> None:
-    """``date`` prints with a format; any other operand sets the clock."""
+    """Accept a format for ``date``; any other operand would set the clock."""
     for word in operands:
         if not word.startswith("+"):
             raise UnknownOptionError(N_("it sets the clock"), word)
 
 
 def printf(operands: tuple[str, ...]) -> None:
-    """The shell's own ``printf`` reads array elements in ``%n``-like formats and sets variables with ``-v``: a plain format alone."""
+    """Accept a plain ``printf`` format.
+
+    The shell's own evaluates array subscripts in ``%n``-like formats and sets variables with ``-v``.
+    """
     if not operands or "%n" in operands[0] or "%(" in operands[0]:
         raise UnknownOptionError(N_("its format is not known to be harmless"), operands[0] if operands else "")
 
 
 def jq(operands: tuple[str, ...]) -> None:
-    """A filter of ``jq`` without modules, which are files it would read."""
+    """Accept a ``jq`` filter without modules, which are files it would read."""
     if not operands or re.search(r"\b(import|include|modulemeta)\b", operands[0]):
         raise UnknownOptionError(N_("its script is not known to be harmless"), operands[0] if operands else "jq")
 
 
 def strings(arguments: tuple[str, ...]) -> None:
-    """A word that begins with ``@`` names a file with more arguments, any file at all.
+    """Refuse words that begin with ``@``: they name a file with more arguments.
 
     Source: https://sourceware.org/binutils/docs/binutils/strings.html ("@file").
     """
@@ -119,7 +124,8 @@ _TREE = re.compile(r"--.*|-L[0-9]*|-[PI]|-[^LPI]*", re.ASCII)
 
 
 def xxd(arguments: tuple[str, ...]) -> None:
-    """``xxd`` looks at the first letter of an option alone: for it ``-ac in out`` has no value, and ``out`` is written.
+    """Refuse ambiguous options: ``xxd`` reads only the first letter, so for ``-ac in out`` it takes no value and writes
+    ``out``.
 
     Source: https://github.com/vim/vim/blob/master/src/xxd/xxd.c (``main``).
     """
@@ -127,7 +133,8 @@ def xxd(arguments: tuple[str, ...]) -> None:
 
 
 def tree(arguments: tuple[str, ...]) -> None:
-    """``tree`` takes the next argument as an option's value and reads on in the word: ``-Lo 2 out`` writes ``out``.
+    """Refuse ambiguous options: ``tree`` takes the next argument as a value and continues in the word: ``-Lo 2 out``
+    writes ``out``.
 
     Source: https://github.com/Old-Man-Programmer/tree/blob/master/tree.c (``main``).
     """
@@ -141,7 +148,7 @@ def _alone(arguments: tuple[str, ...], known: re.Pattern[str]) -> None:
 
 
 def no_zone_file(arguments: tuple[str, ...]) -> None:
-    """``-d 'TZ="/a/file" now'`` opens that file as a time zone.
+    """Refuse dates that open a file as a time zone: ``-d 'TZ="/a/file" now'``.
 
     Source: https://www.gnu.org/software/coreutils/manual/html_node/Specifying-time-zone-rules.html
     """
@@ -153,7 +160,7 @@ def no_zone_file(arguments: tuple[str, ...]) -> None:
 ARGUMENTS: dict[str, Callable[[tuple[str, ...]], None]] = {
     "date": no_zone_file, "touch": no_zone_file, "strings": strings, "tree": tree, "xxd": xxd,
 }  # fmt: skip
-"""Checks of all arguments besides the rules of the table, for programs that read them in a way of their own."""
+"""Checks of all arguments, in addition to the table, for programs that parse them unusually."""
 
 OPERANDS: dict[str, Callable[[tuple[str, ...]], None]] = {"date": date, "printf": printf, "jq": jq}
-"""Checks of operands besides the rules of the table."""
+"""Checks of operands, in addition to the table."""

@@ -1,13 +1,16 @@
-"""The table of commands: programs that only read, and a few that write only the files they are given, with the options that keep it so.
+"""The table of commands: programs that only read, and a few that write only the files they are given, with their safe
+options.
 
-Each entry names its source. What is missing was left out on purpose where an option runs a program, writes a file or never ends
-(``sort -o``, ``sort --compress-program``, ``tail -f``, ``rg --pre``, ``tree -o``, ``diff --paginate``, ``file -C``, ``date -s``), follows
-links (``ls -L``, ``grep -R``), or takes names or arguments from inside a file, where nobody can look for them beforehand
-(``md5sum --check``, ``wc --files0-from``, ``file -f``, ``tree --fromfile``). An option that names one file is among ``files``, so that
-the file is judged as every other; one whose value may be left out (``od -w``) is not here: what follows it would be taken for the value.
-``python --version``, ``cargo --version`` and ``go version`` are not here: version managers read a file of the
-folder they are called in, and run what it names (CVE-2022-35861; ``path`` in ``rust-toolchain.toml``; ``toolchain`` in ``go.mod``).
-``find``, ``sed`` and ``git`` have a language of their own and are read in ``special`` and ``git``.
+Each entry names its source. Options are omitted on purpose if they run a program, write a file or never end (``sort
+-o``, ``sort --compress-program``, ``tail -f``, ``rg --pre``, ``tree -o``, ``diff --paginate``, ``file -C``, ``date
+-s``), follow links (``ls -L``, ``grep -R``), or take names or arguments from inside a file, which cannot be checked
+beforehand (``md5sum --check``, ``wc --files0-from``, ``file -f``, ``tree --fromfile``). An option that names one file
+is in ``files``, so that the file is checked like any other; options with an optional value (``od -w``) are omitted,
+because the next word would be taken for the value.
+
+``python --version``, ``cargo --version`` and ``go version`` are omitted: version managers read a file of the current
+folder and run what it names (CVE-2022-35861; ``path`` in ``rust-toolchain.toml``; ``toolchain`` in ``go.mod``).
+``find``, ``sed`` and ``git`` have a language of their own and are parsed in ``sublanguages`` and ``git``.
 """
 
 from __future__ import annotations
@@ -149,7 +152,7 @@ READS: dict[str, Rules] = {
     "uname": Rules(_core("uname"), flags="aimnoprsv", long=("all",), operands=Operands.NONE, most=0),
     "unexpand": Rules(_core("unexpand"), flags="a", values="t", long=("all", "first-only"), long_values=("tabs",)),
     "uniq": Rules(
-        # A second operand is a file that it writes.
+        # A second operand is an output file.
         _core("uniq"), flags="cdDiuz", values="fsw", most=1,
         long=("count", "repeated", "unique", "ignore-case", "zero-terminated"), long_values=("skip-fields", "skip-chars", "check-chars"),
     ),
@@ -159,7 +162,7 @@ READS: dict[str, Rules] = {
     "whoami": Rules(_core("whoami"), operands=Operands.NONE, most=0),
     "xxd": Rules("man:xxd(1)", flags="abEiprud", values="cglnos", most=1),
 }  # fmt: skip
-"""Programs that only read. Their output is all they do."""
+"""Programs that only read; their only effect is their output."""
 
 WRITES: dict[str, Rules] = {
     "cp": Rules(_core("cp"), flags="afRrpnuvTx", long=("archive", "recursive", "no-clobber", "update", "verbose"), writes=True),
@@ -170,11 +173,11 @@ WRITES: dict[str, Rules] = {
     "tee": Rules(_core("tee"), flags="a", long=("append",), writes=True),
     "touch": Rules(_core("touch"), flags="acm", values="dt", long=("no-create",), long_values=("date", "time"), writes=True),
 }
-"""Programs that change the files they name and nothing else."""
+"""Programs that change only the files they name."""
 
 DELETES = frozenset({"rm", "rmdir"})
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "mksh"})
-"""Shells that run the script whose name they are given first."""
+"""Shells that run the script named first."""
 
 WRAPPERS = frozenset({
     "sudo", "doas", "su", "pkexec", "runuser", "env", "xargs", "parallel", "nohup", "timeout", "nice", "ionice", "chrt", "taskset",
@@ -187,6 +190,7 @@ WRAPPERS = frozenset({
     "less", "more", "most", "man", "info", "vi", "vim", "nvim", "view", "ex", "ed", "emacs", "nano", "pico", "tmux", "screen", "nc", "ncat",
     "socat", "telnet", "openssl", "dd", "eval", "npx", "bunx", "pipx", "uvx",
 })  # fmt: skip
-"""Programs that run others, or a language of their own that does: a rule for their first words would cover anything.
+"""Programs that run others, or have a language that can: a rule for their first words would cover anything.
 
-Source: https://gtfobins.github.io (functions "shell" and "command")."""
+Source: https://gtfobins.github.io (functions "shell" and "command").
+"""

@@ -1,1 +1,1 @@
-"""The words of documents, read by a process of its own: see ``process``."""
+"""Text extraction from documents, in a separate process: see ``process``."""

@@ -1,4 +1,4 @@
-"""Documents that are archives of XML: opened within limits, and parsed without anything from outside of the file."""
+"""Documents that are zip archives of XML: opened within limits, parsed without external entities."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from atelier_desk.domain.documents import COMPOUND
 from atelier_desk.support.worker.errors import Refused
 
 UNFOLDED = 64 << 20
-"""Bytes of all its parts but those below: a small file may unfold to gigabytes."""
+"""Maximum uncompressed bytes of all other parts: a small file may expand to gigabytes."""
 ROWS = 256 << 20
-"""Bytes of the sheets of a workbook, which are read row by row."""
+"""Maximum uncompressed bytes of a workbook's sheets, which are read row by row."""
 PICTURES = 256 << 20
-"""Bytes of its pictures and fonts, which are unfolded as well though nobody looks at them."""
+"""Maximum uncompressed bytes of images and fonts, which are decompressed although unused."""
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp", ".ttf", ".otf", ".woff", ".woff2",
              ".odttf", ".mp3", ".mp4", ".m4a", ".m4v", ".mov", ".wav", ".avi", ".bin", ".ole")  # fmt: skip
@@ -22,11 +22,11 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 
 def opened(data: bytes) -> zipfile.ZipFile:
-    """The archive, whose parts were unfolded once.
+    """Open an archive after decompressing all its parts once.
 
     Raises:
         Refused: ``encrypted``, ``old_format``, or ``too_large`` with ``size`` and ``most`` in MB.
-        zipfile.BadZipFile: it is none, a part is damaged, or is not folded as documents are.
+        zipfile.BadZipFile: it is not a zip, a part is damaged, or its compression is not one that documents use.
     """
     if data.startswith(COMPOUND):
         raise Refused("encrypted" if _ENCRYPTED in data else "old_format")
@@ -40,18 +40,18 @@ def opened(data: bytes) -> zipfile.ZipFile:
     for size, most in ((text, UNFOLDED), (rows, ROWS), (pictures, PICTURES)):
         if size > most:
             raise Refused("too_large", size=-(-size >> 20), most=most >> 20)
-    # The sizes are what the file says of itself: only piece by piece it cannot unfold to more. What office programs do not write cannot
-    # be unfolded so.
+    # The sizes are declared by the file itself: only stepwise decompression guarantees them, which exists for the
+    # methods that office programs write.
     if any(each.compress_type not in _METHODS for each in parts) or archive.testzip() is not None:
         raise zipfile.BadZipFile
     return archive
 
 
 def tree(data: bytes) -> Any:
-    """The root of an XML file. Entities are not replaced, nothing is fetched.
+    """Return the root of an XML file. Entities are not expanded, nothing is fetched.
 
     Raises:
-        lxml.etree.XMLSyntaxError: it is none.
+        lxml.etree.XMLSyntaxError: it is not XML.
     """
     from lxml import etree
 
@@ -59,10 +59,10 @@ def tree(data: bytes) -> Any:
 
 
 def local(element: Any) -> str:
-    """The name of an element without its namespace, empty for comments, entities and instructions."""
+    """Return the local name of an element, empty for comments, entities and instructions."""
     return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
 
 
 def attribute(element: Any, name: str) -> str:
-    """The value of an attribute whatever its namespace, empty where there is none."""
+    """Return the value of an attribute in any namespace, empty if missing."""
     return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")

@@ -1,4 +1,4 @@
-"""Lines of Markdown that the readers of documents give one by one, and how many of them are taken."""
+"""Lines of Markdown from the document readers, and limits on them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 
 Lines = Iterator[str | None]
-"""Lines; an empty one ends a paragraph. None says that the reader is at work, and is where it can be stopped."""
+"""Lines; an empty one ends a paragraph. None only allows the caller to stop the reader."""
 
 ENOUGH_S = 8.0
-"""After this long nothing more is read: what there is until then is given."""
+"""Seconds after which reading stops; the lines until then are returned."""
 COLUMNS = 256
-"""Cells of a row that are read."""
+"""Maximum cells read per row."""
 _WIDTH_OF = 50
-"""Rows whose widest says how many columns a table has."""
+"""Number of rows examined for the width of a table."""
 
 
 def gathered(lines: Lines, characters: int) -> tuple[str, bool]:
-    """The text of at most so many characters, and whether there was more."""
+    """Return the text, at most ``characters`` long, and whether there was more."""
     until = time.monotonic() + ENOUGH_S
     found: list[str] = []
     size = 0
@@ -45,7 +45,7 @@ def gathered(lines: Lines, characters: int) -> tuple[str, bool]:
 
 
 def clean(text: str) -> str:
-    """Text that can be written as UTF-8, without zero bytes."""
+    """Return text that can be encoded as UTF-8, without zero bytes."""
     return text.replace("\0", "").encode("utf-8", "replace").decode()
 
 
@@ -60,7 +60,7 @@ def heading(text: str, level: int) -> Lines:
 
 
 def table(rows: Iterable[Sequence[str]]) -> Lines:
-    """A table of Markdown, whose first row that says something is its head; empty rows and columns at the end are left out."""
+    """Return a Markdown table with the first non-empty row as its head; trailing empty rows and columns are dropped."""
     ahead: list[Sequence[str]] = []
     width = 0
     for row in rows:

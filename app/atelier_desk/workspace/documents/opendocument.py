@@ -1,4 +1,4 @@
-"""OpenDocument: texts with headings and lists, a heading for each sheet or slide, cells as tables of Markdown."""
+"""OpenDocument: texts with headings and lists, a heading per sheet or slide, cells as Markdown tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.workspace.documents.archive import attribute, local, opened, t
 from atelier_desk.workspace.documents.lines import COLUMNS, Lines, heading, one_line, table
 
 _ROWS = 1_000
-"""A row that says something and is repeated comes so often."""
+"""Maximum repetitions of a non-empty row."""
 
 
 def lines(data: bytes) -> Lines:
@@ -62,7 +62,7 @@ def _blocks(parent: Any, slide: list[int], deep: int = 0, indent: int = -1) -> L
 
 
 def _frames(paragraph: Any, slide: list[int], deep: int) -> Lines:
-    """What stands in the frames of a paragraph: text boxes and tables."""
+    """Yield the content of a paragraph's frames: text boxes and tables."""
     if deep < 50:
         for box in paragraph.iter("{*}text-box"):
             if next(box.iterancestors("{*}p", "{*}h", "{*}text-box"), None) is paragraph:
@@ -91,7 +91,7 @@ def _parts(element: Any) -> Iterator[str]:
                 body = "".join(map(_text, each.findall("{*}note-body")))
                 yield f" [Note: {one_line(body)}]"
             case "annotation":
-                # What is within a paragraph comes with it: taken once more, each level would double the work.
+                # Nested content comes with its paragraph: reading it again would double the work at each level.
                 own = (par for par in each.iter("{*}p") if next(par.iterancestors("{*}p", "{*}annotation")) is each)
                 yield f" [Comment: {one_line(' '.join(map(_text, own)))}]"
             case "" | "frame" | "tracked-changes" | "deletion":

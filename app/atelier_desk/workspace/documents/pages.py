@@ -1,4 +1,4 @@
-"""What is made of HTML: books (EPUB) chapter by chapter, and mails with what is forwarded in them."""
+"""Documents made of HTML: books (EPUB) by chapter, and mails including forwarded ones."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from atelier_desk.workspace.documents.lines import Lines, one_line
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _GONE = ("script", "style", "template", "svg", "iframe", "object", "noscript", "head")
 _FONTS = (b"http://www.idpf.org/2008/embedding", b"http://ns.adobe.com/pdf/enc#RC")
-"""How fonts are hidden in books that anybody may read."""
+"""Obfuscation of fonts in books that are not encrypted otherwise."""
 FORWARDED = 5
-"""Mails within mails that are read; what is in them is named."""
+"""Maximum nesting of mails; deeper ones are only named."""
 PART = 2_000_000
-"""Characters of one chapter or mail."""
+"""Maximum characters of one chapter or mail."""
 
 
 def epub(data: bytes) -> Lines:
@@ -48,7 +48,10 @@ def epub(data: bytes) -> Lines:
 
 
 def mail(data: bytes) -> Lines:
-    """Who wrote when about what, the text decoded, and the names of what is attached. A broken mail is read as far as it goes."""
+    """Yield sender, date and subject, the decoded text, and the names of attachments.
+
+    A broken mail is read as far as possible.
+    """
     yield from _mail(email.message_from_bytes(data, policy=email.policy.default), 0)
 
 
@@ -56,7 +59,7 @@ def _mail(message: Any, deep: int) -> Lines:
     yield from (f"{name}: {value}" for name in _HEADERS if (value := _header(message, name)))
     yield ""
     body = None
-    with suppress(Exception):  # parts that break their own rules
+    with suppress(Exception):  # malformed parts
         body = message.get_body(("plain", "html"))
     if body is not None:
         text = _content(body)
@@ -78,7 +81,7 @@ def _mail(message: Any, deep: int) -> Lines:
 
 
 def _attached(message: EmailMessage) -> Iterator[MIMEPart]:
-    with suppress(Exception):  # as above
+    with suppress(Exception):  # malformed parts
         yield from message.iter_attachments()
 
 
@@ -91,20 +94,20 @@ def _named(part: MIMEPart) -> str:
 def _header(message: Any, name: str) -> str:
     try:
         return one_line(str(message[name] or ""))
-    except Exception:  # a header that breaks its own rules
+    except Exception:  # a malformed header
         return ""
 
 
 def _content(part: MIMEPart) -> str:
     try:
         return str(part.get_content())
-    except Exception:  # an unknown character set, or an encoding that breaks its own rules
+    except Exception:  # an unknown character set, or a malformed encoding
         raw = part.get_payload(decode=True)
         return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(part.get_payload())
 
 
 def _markdown(page: bytes) -> str:
-    """A page of HTML without what is not shown and without pictures."""
+    """Convert a page of HTML to Markdown, without invisible content and images."""
     import lxml.html
     from markdownify import MarkdownConverter
 

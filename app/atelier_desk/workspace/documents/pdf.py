@@ -1,9 +1,9 @@
-"""The text of a PDF by page.
+"""Extract the text of a PDF by page.
 
-The answer is ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}``; it is refused with ``encrypted``,
-``past_end`` (and ``total``) or ``broken``. A page without text, or that cannot be read, is an empty text; fields are those of a form
-that were filled in, files are embedded and not read; both come with the first page. ``cut`` counts the characters that the last page
-has more.
+The answer is ``{"total", "pages": [text], "cut", "fields": [[name, value]], "files": [name]}``, or a refusal with
+``encrypted``, ``past_end`` (and ``total``) or ``broken``. A page without readable text is an empty string. ``fields``
+are filled-in form fields, ``files`` the names of embedded files; both come with the first page. ``cut`` is the number
+of characters missing from the last page.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents.lines import ENOUGH_S, clean
 
 MOST_FIELDS = 500
-"""Fields of a form, and embedded files, that are named."""
+"""Maximum number of form fields and embedded files listed."""
 
 
 def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]:
-    """Text of pages from ``first`` on (from 1), at most so many of them and so many characters; one page at least."""
+    """Return the text of pages from ``first`` on (counted from 1), limited in pages and characters.
+
+    At least one page.
+    """
     from pypdf import PasswordType, PdfReader
     from pypdf.errors import DependencyError
 
@@ -59,14 +62,14 @@ def _text(reader: Any, number: int) -> str | None:
         text = reader.pages[number].extract_text()
     except MemoryError:
         raise
-    except Exception:  # one broken page leaves the others readable
+    except Exception:  # one broken page does not affect the others
         return None
     plain = _ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), text)
     return clean(plain).strip()
 
 
 _ARABIC_FORMS = re.compile("[\ufb50-\ufdfb\ufe70-\ufefc]")
-"""Letters as they are drawn at the beginning, in the middle or at the end of a word: nobody writes or searches them so."""
+"""Presentation forms of Arabic letters (initial, medial, final): nobody writes or searches them."""
 
 
 def _fields(reader: Any) -> list[list[str]]:

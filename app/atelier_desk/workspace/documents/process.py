@@ -1,8 +1,9 @@
-"""The text of a document, read by a process of its own, which is asked with ``[kind, first, pages, characters]`` and the file.
+"""Extract the text of a document in a separate process, given ``[kind, first, pages, characters]`` and the file.
 
-A document is a program of sorts that somebody else wrote: one that takes for ever or unfolds to gigabytes must end this process and not
-Atelier. ``kind`` is one of ``domain.documents``; the answer is ``{"total", "pages": [text], "cut", …}``, refused is with a code of
-``NOT_READ`` or ``past_end``. For a PDF see ``pdf``; any other document is one page of Markdown, and ``cut`` says that there was more.
+A document is untrusted input: one that never ends or expands to gigabytes may end this process, but not Atelier.
+``kind`` is one of ``domain.documents``; the answer is ``{"total", "pages": [text], "cut", …}``, or a refusal with a
+code of ``NOT_READ`` or ``past_end``. For PDF see ``pdf``; any other document is one page of Markdown, and ``cut`` tells
+whether there was more.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from atelier_desk.workspace.documents import opendocument, pages, pdf, rtf, shee
 from atelier_desk.workspace.documents.lines import Lines, gathered
 
 MEMORY = 1024 * 1024 * 1024
-"""Bytes of address space."""
+"""Maximum address space in bytes."""
 SECONDS = 20
-"""Of a processor: the end of one that nobody waits for any more, because Atelier was killed meanwhile."""
+"""Maximum CPU seconds: ends a process that nobody waits for because Atelier was killed."""
 
 
 def _old(_data: bytes) -> Lines:
@@ -41,7 +42,7 @@ READERS: dict[str, Callable[[bytes], Lines]] = {
 
 
 def answer(data: bytes, kind: str, first: int, most: int, characters: int) -> dict[str, Any]:
-    """What is answered.
+    """Return the answer.
 
     Raises:
         Refused: ``encrypted``, ``old_format``, ``too_large``, ``past_end`` or ``broken``.
@@ -52,7 +53,7 @@ def answer(data: bytes, kind: str, first: int, most: int, characters: int) -> di
         text, cut = gathered(READERS[kind](data), characters)
     except (Refused, MemoryError):
         raise
-    except Exception as error:  # whatever a broken file makes of the libraries
+    except Exception as error:  # any error that a broken file causes in the libraries
         raise Refused("broken") from error
     return {"total": 1, "pages": [text], "cut": cut}
 

@@ -1,4 +1,4 @@
-"""RTF: its text without pictures; cells of a row are parted by a bar."""
+"""RTF: its text without images; cells of a row are separated by a bar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from atelier_desk.workspace.documents.lines import Lines
 
 _PICTURE = re.compile(r"(?<![0-9a-fA-F\s])[0-9a-fA-F\s]{512,}+")
-"""The bytes of a picture, which no word is as long as. It begins where such signs do: tried at each of them, it takes minutes."""
+"""The bytes of an image, longer than any word. Anchored at the start of a run: trying every position takes minutes."""
 _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 
 

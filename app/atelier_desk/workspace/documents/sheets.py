@@ -1,4 +1,4 @@
-"""Workbooks: a heading for each sheet, and its cells as a table of Markdown, row by row."""
+"""Workbooks: a heading per sheet, and its cells as a Markdown table, row by row."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from atelier_desk.workspace.documents.lines import COLUMNS, Lines, heading, tabl
 
 
 def lines(data: bytes) -> Lines:
-    """What ``gathered`` takes. A cell is its value as it was counted last; a formula that nobody has counted yet is the formula."""
+    """Yield lines for ``gathered``. A cell is its last computed value, or its formula if it was never computed."""
     opened(data).close()
-    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # nobody needs it here, and it takes more memory than there is
+    sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # not needed, and would exceed the memory limit
     from openpyxl import load_workbook
 
     values, formulas = (load_workbook(BytesIO(data), read_only=True, data_only=each, keep_links=False) for each in (True, False))
@@ -27,7 +27,7 @@ def lines(data: bytes) -> Lines:
 
 def _rows(sheet: Any, written: Any) -> Iterator[list[str]]:
     for each in (sheet, written):
-        each.reset_dimensions()  # what a sheet says of its size is often wrong
+        each.reset_dimensions()  # the declared size of a sheet is often wrong
     limits = {"max_col": COLUMNS, "values_only": True}
     for row, formulas in zip(sheet.iter_rows(**limits), written.iter_rows(**limits), strict=False):
         yield [_shown(formula if value is None else value) for value, formula in zip(row, formulas, strict=False)]

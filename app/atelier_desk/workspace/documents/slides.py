@@ -1,4 +1,4 @@
-"""Presentations: a heading for each slide, its texts, tables, figures of charts, and what the speaker notes."""
+"""Presentations: a heading per slide, its texts, tables, chart data and speaker notes."""
 
 from __future__ import annotations
 

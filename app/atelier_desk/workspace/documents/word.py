@@ -1,4 +1,4 @@
-"""Word documents: headings, numbered paragraphs, lists, tables and links in their order; text boxes, insertions, notes and comments."""
+"""Word documents: headings, numbering, lists, tables and links in order; text boxes, insertions, notes and comments."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ALSO = tuple(
         "ms-word.template.macroEnabledTemplate",
     )
 )
-"""Content types of documents with macros and of templates, which are built alike."""
+"""Content types of documents with macros and of templates, which have the same structure."""
 _HEADING = re.compile(r"heading (\d)", re.IGNORECASE)
 _GONE = frozenset(("del", "moveFrom", "Fallback", "pPr", "rPr", "instrText", "delText", "sdtPr", "txbxContent"))
-"""What is deleted, said twice, or no text; text boxes are read after their paragraph."""
+"""Deleted, duplicated or non-text elements; text boxes are read after their paragraph."""
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote", "comments": "comment"}
 _SPAN = 64
 
@@ -34,7 +34,7 @@ class _Level(NamedTuple):
 
 
 def lines(data: bytes) -> Lines:
-    """What ``gathered`` takes; raises ``Refused``, or what the libraries raise of a broken file."""
+    """Yield lines for ``gathered``; raises ``Refused``, or the libraries' errors for a broken file."""
     opened(data).close()
     part = _part(data)
     reader = _Reader(part)
@@ -89,7 +89,7 @@ class _Reader:
             self._style(style)
         self._levels: dict[str, tuple[str, dict[int, _Level]]] = {}
         self._restarts: dict[tuple[str, int], int] = {}
-        """Numbers with which a list begins again, by the list and the level."""
+        """Restart numbers of lists, by list and level."""
         if any(each.reltype.endswith("/numbering") for each in part.rels.values()):
             self._numbering(part.numbering_part.element)
         self._counts: defaultdict[str, dict[int, int]] = defaultdict(dict)
@@ -107,7 +107,7 @@ class _Reader:
                     yield None
 
     def text(self, element: Any) -> str:
-        """The words of a paragraph, its links as links of Markdown."""
+        """Return the text of a paragraph, with links as Markdown."""
         return "".join(self._parts(element))
 
     def _parts(self, element: Any) -> Iterator[str]:
@@ -145,7 +145,7 @@ class _Reader:
             yield from text.split("\n")
             yield ""
         for box in element.iter("{*}txbxContent"):
-            # One within another is read with that one: read here too, each level would double the work.
+            # Nested text boxes are read with the outer one: reading them here would double the work at each level.
             first = next(box.iterancestors("{*}p", "{*}txbxContent"), None) is element
             if first and not any(local(above) == "Fallback" for above in box.iterancestors()):
                 yield from self.blocks(box)
@@ -165,7 +165,7 @@ class _Reader:
         if match := _HEADING.match(name):
             outline = int(match[1])
         elif level.isdigit():
-            outline = (int(level) + 1) % 10  # 9 is the text of the body
+            outline = (int(level) + 1) % 10  # 9 is body text
         elif name.lower() == "title":
             outline = 1
         own = _first(style, "pPr/numPr")
@@ -184,7 +184,10 @@ class _Reader:
                     self._restarts[number, int(level)] = int(start)
 
     def _label(self, numbered: tuple[str, int] | None) -> str:
-        """The number that stands before a paragraph and is written nowhere in it, with a blank; empty where there is a sign or none."""
+        """Return the automatic number of a paragraph, followed by a space.
+
+        Empty for bullets and unnumbered paragraphs.
+        """
         if numbered is None or numbered[0] not in self._levels:
             return ""
         key, levels = self._levels[numbered[0]]
@@ -240,5 +243,5 @@ def _first(element: Any, path: str) -> list[Any]:
 
 
 def _value(element: Any, path: str) -> str:
-    """The attribute ``val`` of what is found first at a path of local names."""
+    """Return the attribute ``val`` of the first element at a path of local names."""
     return next((attribute(each, "val") for each in _first(element, path)), "")

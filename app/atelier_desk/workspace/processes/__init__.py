@@ -1,1 +1,1 @@
-"""Running commands: their environment, their limits, their output and their end."""
+"""Run commands: environment, limits, output and termination."""

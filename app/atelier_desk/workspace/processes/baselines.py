@@ -1,8 +1,9 @@
 # ruff: noqa: PTH108, PTH118, PTH208
-"""What running commands remember of the same folders, shared among their launchers. A leaf: the launcher loads it as a file.
+"""Shared state of launchers of concurrent commands in the same folders. A leaf: the launcher loads it as a file.
 
-A command that starts while another runs must not take for the state before it what that one has just left: it would restore it at its own
-end. So each launcher writes down what it remembers and holds a lock on that file while it runs; whoever starts later believes those.
+A command that starts while another runs must not treat that one's changes as the original state, or it would restore
+them at its end. So each launcher records its state and holds a lock on the file while it runs; later launchers use the
+recorded state.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ from typing import Any
 
 
 class Baseline:
-    """The file of one launcher in ``folder``, which is made; none when ``folder`` is empty."""
+    """The file of one launcher in ``folder``, which is created; no file if ``folder`` is empty."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -23,7 +24,10 @@ class Baseline:
         self._gate = -1
 
     def others(self) -> list[Any]:
-        """What launchers that run now wrote down, and nobody else begins until ``write`` is called. Raises ``OSError``."""
+        """Return the states of running launchers, and block other starts until ``write`` is called.
+
+        Raises ``OSError``.
+        """
         if not self._folder:
             return []
         os.makedirs(self._folder, 0o700, exist_ok=True)  # noqa: PTH103
@@ -49,7 +53,7 @@ class Baseline:
         return found
 
     def write(self, state: Any) -> None:
-        """Write down what this launcher remembers, until ``close``. Raises ``OSError``."""
+        """Record this launcher's state until ``close``. Raises ``OSError``."""
         if not self._folder:
             return
         self._path = os.path.join(self._folder, f"{time.time_ns()}-{os.getpid()}.baseline")

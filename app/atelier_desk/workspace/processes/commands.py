@@ -1,4 +1,4 @@
-"""The commands of one open Atelier: those in the background by their id, and the files of long outputs. All end with the program."""
+"""The commands of a running Atelier: background commands by id, and files of long outputs. All end with the program."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from atelier_desk.workspace.processes.process import Order, Process
 from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 MOST_AT_ONCE = 16
-"""Commands in the background of one workflow that run at once."""
+"""Maximum concurrent background commands per workflow."""
 MOST_KEPT = 64
-"""Commands whose output can still be read; the oldest that is over is forgotten first."""
+"""Maximum commands whose output stays readable; the oldest ended one is dropped first."""
 
 
 @dataclass(slots=True)
 class KeptOutput:
-    """A command that was started: its line as it was written, the call that did it, and how far its output was read."""
+    """A started command: its line as written, the call that started it, and how far its output was read."""
 
     id: str
     workflow_id: str
@@ -38,16 +38,16 @@ class KeptOutput:
 
 
 class TooManyError(Exception):
-    """As many commands of the workflow run in the background as may."""
+    """The workflow has reached its maximum of background commands."""
 
 
 class Commands:
-    """Starts commands and keeps them.
+    """Starts and tracks commands.
 
     Attributes:
-        folder: where long outputs are, for the owner alone; made when it is needed, removed by ``aclose``.
-        told: called with the workflow's id when a command in the background begins and when it is over.
-        hidden: what no command in the sandbox can read: the program's own data.
+        folder: for long outputs, private to the owner; created when needed, removed by ``aclose``.
+        told: called with the workflow id when a background command starts or ends.
+        hidden: paths that no sandboxed command can read: the program's own data.
     """
 
     def __init__(self, hidden: Iterable[Path] = (), told: Callable[[str], None] = lambda _workflow_id: None) -> None:
@@ -57,7 +57,7 @@ class Commands:
         self._folder: Path | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._starting: list[str] = []
-        """The workflows of commands that are being started in the background."""
+        """Workflows of background commands that are being started."""
 
     @property
     def folder(self) -> Path:
@@ -66,7 +66,7 @@ class Commands:
         return self._folder
 
     def temporary(self, workflow_id: str) -> Path:
-        """Where the commands of a workflow put what they need for a while; it ends with the program."""
+        """Return the temporary folder of a workflow's commands; deleted when the program ends."""
         made = self.folder / "tmp" / hashlib.sha256(workflow_id.encode()).hexdigest()[:16]
         made.mkdir(parents=True, exist_ok=True, mode=0o700)
         return made
@@ -93,7 +93,7 @@ class Commands:
         return kept
 
     def afterwards(self, kept: KeptOutput, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do this when a command is over, also when that is because the program ends."""
+        """Call this when a command is over, even if the program ended it."""
 
         def over() -> None:
             task = background.start(call(), f"what follows command {kept.id}")
@@ -103,7 +103,7 @@ class Commands:
         kept.process.when_over(over)
 
     def of(self, workflow_id: str) -> list[KeptOutput]:
-        """The commands of a workflow, the oldest first; an empty id: of all."""
+        """Return the commands of a workflow (empty id: all), oldest first."""
         return [each for each in self._kept.values() if workflow_id in ("", each.workflow_id)]
 
     def get(self, workflow_id: str, command_id: str) -> KeptOutput | None:
@@ -117,7 +117,7 @@ class Commands:
             each.process.output.path.unlink(missing_ok=True)
 
     async def aclose(self) -> None:
-        """End everything that runs."""
+        """End all running commands."""
         self._told = lambda _workflow_id: None
         await asyncio.gather(*(each.process.end() for each in self._kept.values() if each.process.running))
         await asyncio.gather(*self._endings, return_exceptions=True)

@@ -1,12 +1,13 @@
-"""A sandbox of Linux's own, by system calls alone: Landlock for files, seccomp for the rest. A leaf: the launcher loads it as a file.
+"""A Linux sandbox made of system calls only: Landlock for files, seccomp for the rest. A leaf: the launcher loads it as a
+file.
 
-What is confined reads the folders it is given, writes nowhere but in those it is given, and talks to nobody: no sockets of any family,
-which Landlock alone would leave open to UDP, and none of the calls that reach other processes, mount or load something (``syscalls``).
-Needs no privilege and holds for root too.
+A confined process reads only the given folders, writes only to the given ones, and has no network: no sockets of any
+family (Landlock alone would allow UDP), and no calls that affect other processes, mount or load code (``syscalls``). It
+needs no privileges and confines root too.
 
-Where the system lets a process have namespaces of its own (``namespaces``), everything but the writable folders is read-only besides,
-and what must not be changed inside of them, and other processes are not there. Landlock covers neither, nor the modes, owners and
-times of files.
+If the system allows namespaces (``namespaces``), everything except the writable folders is also read-only, as are
+protected paths in these, and other processes are invisible. Landlock covers none of this, nor modes, owners and times
+of files.
 """
 
 import ctypes
@@ -22,11 +23,11 @@ _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | 1 << 14 | 1 << 15
 _FS_BY_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1, 5: (1 << 16) - 1}
-"""Rights over files that a version of Landlock knows (kernel documentation, "Landlock: unprivileged access control")."""
+"""File rights by Landlock version (kernel documentation, "Landlock: unprivileged access control")."""
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PR_SET_NO_NEW_PRIVS = 38
 _MACHINES = ("x86_64", "aarch64")
-"""Those of ``syscalls.ARCHITECTURES``."""
+"""The architectures of ``syscalls.ARCHITECTURES``."""
 
 
 def available() -> bool:
@@ -36,7 +37,7 @@ def available() -> bool:
 
 @cache
 def abi() -> int:
-    """The version of Landlock that the kernel has; 0 for none."""
+    """Return the kernel's Landlock version; 0 if unsupported."""
     if sys.platform != "linux":
         return 0
     found = _libc().syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), 1)
@@ -44,20 +45,21 @@ def abi() -> int:
 
 
 def confine(order: dict[str, Any], forked: Any = None) -> None:
-    """Confine this process and all it starts. Cannot be undone.
+    """Irrevocably confine this process and everything it starts.
 
     Args:
-        order: ``read`` and ``write`` are lists of folders and files. With ``works``, modes and times may be changed and mounts are tried:
-            ``keep`` are paths below ``write`` that stay as they are then, ``shared`` the folder that stands in for shared memory.
-            ``pinned`` are folders below ``write`` that keep their names, ``network``: sockets of the internet are free. ``masked``, with
-            or without ``works``, are paths in whose place ``empty_file`` or ``empty_folder`` is seen.
-        forked: how this process was made, by ``namespaces.fork``; without it there are mounts at most. When it has namespaces of its own,
-            this returns in a process that it starts: the command is not the first one in them.
+        order: ``read`` and ``write`` are lists of folders and files. With ``works``, modes and times may be changed and
+            mounts are tried: ``keep`` are paths below ``write`` that are then read-only, ``shared`` the folder that
+            replaces shared memory. ``pinned`` are folders below ``write`` that cannot be renamed, ``network`` allows
+            internet sockets. ``masked``, with or without ``works``, are paths replaced by ``empty_file`` or
+            ``empty_folder``.
+        forked: how this process was created, by ``namespaces.fork``; without it at most mounts are available. If it has
+            its own namespaces, this returns in a process that it starts: the command is not the first process in them.
 
     Raises:
         OSError: the system refuses; nothing must be run then.
     """
-    # The folder of these files is on the path of who calls (``here`` in ``launch``).
+    # The folder of these files is on the caller's path (``here`` in ``launch``).
     import namespaces  # type: ignore[import-not-found]
     import syscalls  # type: ignore[import-not-found]
 
@@ -73,7 +75,7 @@ def confine(order: dict[str, Any], forked: Any = None) -> None:
             raise OSError(errno.EPERM, "the sandbox cannot hide the files that a rule denies")
     if alone:
         forked.begin()
-    # Root reads the environment of any process by its capabilities alone, past Landlock; with no new privileges they stay gone.
+    # Capabilities alone let root read any process's environment, past Landlock; with no_new_privs they cannot return.
     namespaces.drop_capabilities(libc)
     _files(libc, list(order["read"]), list(order["write"]), network=network)
     syscalls.install(libc, works=works, network=network, alone=alone)
@@ -110,7 +112,7 @@ def _files(libc: ctypes.CDLL, read: list[str], write: list[str], *, network: boo
                     allowed &= _OF_FILES
                 rule = struct.pack("=Qi", allowed, opened)
                 added = libc.syscall(_ADD_RULE, ruleset, 1, rule, 0)
-                # A name that leads to a pipe or a socket, as /dev/stdin does: there is no rule for those, and none is needed.
+                # A name that leads to a pipe or a socket, as /dev/stdin does: no rule is possible or needed.
                 if added >= 0 or ctypes.get_errno() != errno.EBADFD:
                     _check(added)
             finally:

@@ -1,4 +1,4 @@
-"""What a command is started with: an environment of allowed names alone, and programs from outside of the workspace."""
+"""Environment of a command: only allowed variables, and programs from outside the workspace."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ ALLOWED = (
     "NODE_EXTRA_CA_CERTS", "SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "APPDATA",
     "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
 )  # fmt: skip
-"""Variables that are passed on: places and languages. Everything else may hold a secret or make a program load code (``GIT_*``, ``LD_*``,
-``PYTHON*``, ``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``), tokens above all."""
+"""Variables that are passed on: places and languages.
+
+All others may contain secrets, above all tokens, or make a program load code (``GIT_*``, ``LD_*``, ``PYTHON*``,
+``NODE_OPTIONS``, ``BASH_ENV``, ``EDITOR``).
+"""
 PROXIES = tuple(each for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY") for each in (name, name.lower()))
-"""Passed on when they hold no name and password."""
+"""Passed on if they contain no user name and password."""
 FIXED = {"TERM": "dumb", "PAGER": "cat", "PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
 SYSTEM_FOLDERS = (
     "/usr/bin",
@@ -31,34 +34,37 @@ SYSTEM_FOLDERS = (
     "/opt/local/bin",
     "/run/current-system/sw/bin",
 )
-"""Where programs come from that run without being asked about: what a version manager put before them reads files of the folder it is
-called in (CVE-2022-35861)."""
+"""Folders of programs that run unasked.
+
+A version manager's programs read files of the current folder (CVE-2022-35861).
+"""
 
 
 def environment(root: Path | None) -> dict[str, str]:
-    """The environment of a command in a workspace."""
+    """Return the environment of a command in a workspace."""
     kept = {name: os.environ[name] for name in ALLOWED if name in os.environ}
-    kept |= {name: os.environ[name] for name in PROXIES if "@" not in os.environ.get(name, "@")}  # ``name:password@host`` too
+    kept |= {name: os.environ[name] for name in PROXIES if "@" not in os.environ.get(name, "@")}  # also excludes ``name:password@host``
     return {**kept, **FIXED, "PATH": path(root)}
 
 
 def path(root: Path | None) -> str:
-    """``PATH`` without relative folders and without those of the workspace: a program there must be named by its path."""
+    """Return ``PATH`` without relative and workspace folders: programs there must be named by path."""
     folders = [Path(each) for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if each]
     return os.pathsep.join(str(each) for each in folders if each.is_absolute() and (root is None or not inside(each, root)))
 
 
 def system_path(root: Path | None) -> str:
-    """The folders of the system among them."""
+    """Return the system folders of that path."""
     if sys.platform == "win32":
         return path(root)
     return os.pathsep.join(each for each in SYSTEM_FOLDERS if Path(each).is_dir())
 
 
 def program(name: str, folder: Path, root: Path | None, *, system: bool = False) -> str:
-    """The file that a command's first word means, absolute; empty when there is none.
+    """Return the absolute path of the program that a command's first word means; empty if there is none.
 
-    A name with a slash starts at ``folder``, one without is looked up outside of the workspace; ``system``: in the system's folders alone.
+    A name with a slash is relative to ``folder``, others are looked up outside the workspace; ``system``: only in
+    system folders.
     """
     if "/" in name or (os.sep != "/" and os.sep in name):
         named = folder / name

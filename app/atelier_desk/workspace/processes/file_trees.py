@@ -1,5 +1,5 @@
 # ruff: noqa: PTH101, PTH208
-"""Small trees of files, read and written below open folders without following a link. A leaf: the launcher loads it as a file.
+"""Small file trees, read and written below open folders without following links. A leaf: the launcher loads it as a file.
 
 A tree is None for nothing, ``("link", target)``, ``("file", mode, content)``, ``("folder", mode, {name: tree})``, or
 ``("other", mode)`` for pipes, sockets and devices.
@@ -17,15 +17,15 @@ Tree = Any
 Identity = tuple[int, int]
 """Device and inode."""
 MAX_DEPTH = 100
-"""Folders in folders."""
+"""Maximum nesting of folders."""
 
 
 class TooLargeError(OSError):
-    """A tree holds more bytes than the caller allows."""
+    """A tree has more bytes than the caller allows."""
 
 
 class Budget:
-    """Bytes that trees may still hold."""
+    """Remaining bytes for trees."""
 
     def __init__(self, left: int) -> None:
         self.left = left
@@ -37,7 +37,7 @@ class Budget:
 
 
 def found(folder: int, name: str) -> os.stat_result | None:
-    """What stands under a name, None for nothing."""
+    """Return the status of a name, None if it does not exist."""
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -45,7 +45,7 @@ def found(folder: int, name: str) -> os.stat_result | None:
 
 
 def open_folder(name: str, folder: int) -> int:
-    """A folder, also one whose owner took their own rights away from it. Raises ``OSError``."""
+    """Open a folder, even if its owner removed their own rights. Raises ``OSError``."""
     try:
         return os.open(name, FOLDER, dir_fd=folder)
     except PermissionError:
@@ -60,7 +60,7 @@ def open_folder(name: str, folder: int) -> int:
 
 
 def change_mode(folder: int, name: str, mode: int) -> None:
-    """Change the mode of a file or folder, and never that of what a link leads to."""
+    """Change the mode of a file or folder, never of a link's target."""
     if not hasattr(os, "O_PATH"):
         os.chmod(name, stat.S_IMODE(mode), dir_fd=folder)
         return
@@ -74,7 +74,7 @@ def change_mode(folder: int, name: str, mode: int) -> None:
 
 @contextmanager
 def writable(folder: int) -> Iterator[None]:
-    """For a moment, the owner may change what an open folder holds."""
+    """Temporarily let the owner change an open folder's content."""
     mode = stat.S_IMODE(os.fstat(folder).st_mode)
     changed = mode & 0o700 != 0o700
     if changed:
@@ -87,7 +87,7 @@ def writable(folder: int) -> Iterator[None]:
 
 
 def read(folder: int, name: str, budget: Budget, depth: int = 0) -> Tree:
-    """The tree under a name. Raises ``TooLargeError``, and ``OSError`` for what cannot be read."""
+    """Read the tree under a name. Raises ``TooLargeError``, and ``OSError`` if unreadable."""
     if depth > MAX_DEPTH:
         raise TooLargeError("too deep")
     info = found(folder, name)
@@ -120,7 +120,7 @@ def read(folder: int, name: str, budget: Budget, depth: int = 0) -> Tree:
 
 
 def remove(folder: int, name: str) -> None:
-    """Delete whatever stands under a name."""
+    """Delete anything under a name."""
     info = found(folder, name)
     if info is None:
         return
@@ -139,7 +139,7 @@ def remove(folder: int, name: str) -> None:
 
 
 def write(folder: int, name: str, tree: Tree) -> None:
-    """Make a tree under a name that is free; nothing for what cannot be made again."""
+    """Create a tree under a free name; items that cannot be recreated are skipped."""
     with writable(folder):
         match tree:
             case ("link", target):
@@ -161,7 +161,7 @@ def write(folder: int, name: str, tree: Tree) -> None:
 
 
 def links(tree: Tree, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every link in a tree: the folder it lies in, from the tree's own name on, and what it leads to."""
+    """Yield every link in a tree: its folder, relative to the tree, and its target."""
     match tree:
         case ("link", target):
             yield path.rpartition("/")[0], target
@@ -171,7 +171,7 @@ def links(tree: Tree, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def is_part(tree: Tree, of: Tree) -> bool:
-    """Whether all files of a tree are just so in another one; a link leads elsewhere from another place."""
+    """Whether all files of a tree exist identically in another one; links never count, because their place differs."""
     if tree is None or of is None or tree[0] != of[0]:
         return False
     if tree[0] == "folder":
@@ -180,5 +180,5 @@ def is_part(tree: Tree, of: Tree) -> bool:
 
 
 def readable(name: str) -> str:
-    """``domain.text.readable_name``, which a leaf cannot load."""
+    """Like ``domain.text.readable_name``, which a leaf cannot import."""
     return "".join(f"⟨{ord(each) - 0xDC00:02X}⟩" if "\udc80" <= each <= "\udcff" else each for each in name)

@@ -1,7 +1,8 @@
 # ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH120
-"""Where small files of a repository lead git, read as git reads them (setup.c, object-file.c). A leaf: the launcher loads it as a file.
+"""Small pointer files of a repository, read like git does (setup.c, object-file.c). A leaf: the launcher loads it as a
+file.
 
-They may be a stranger's: whatever stands in the place of one is never waited for, as a pipe would be.
+They may be hostile: reading never blocks, as a pipe in their place would.
 """
 
 import os
@@ -10,14 +11,14 @@ import stat
 from collections.abc import Iterator
 
 MOST_BYTES = 1 << 20
-"""Of one file: git itself takes no larger ``.git``."""
+"""Maximum bytes of one file: git itself accepts no larger ``.git``."""
 _QUOTED = re.compile(rb'"((?:[^"\\]|\\(?:[abfnrtv"\\]|[0-3][0-7]{2}))*)"')
 _ESCAPE = re.compile(rb'\\(?:([abfnrtv"\\])|([0-3][0-7]{2}))')
 _LETTERS = dict(zip(b'abfnrtv"\\', b'\a\b\f\n\r\t\v"\\', strict=True))
 
 
 def content(path: str, most: int = MOST_BYTES) -> bytes | None:
-    """The first bytes of a plain file, links followed; None for anything else."""
+    """Return the first bytes of a plain file, following links; None for anything else."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):
@@ -34,7 +35,7 @@ def content(path: str, most: int = MOST_BYTES) -> bytes | None:
 
 
 def target(path: str, name: str) -> str:
-    """Where a pointer leads to: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty when it leads nowhere.
+    """Return the target of a pointer: a file ``.git`` (``gitdir: …``), a file ``commondir``, or a link; empty if invalid.
 
     ``path``: of the pointer itself; ``name``: ``.git`` or ``commondir``.
     """
@@ -44,19 +45,22 @@ def target(path: str, name: str) -> str:
     if name == ".git":
         start, _space, text = text.partition("gitdir: ")
         text = "" if start else text
-    # For git a text ends at a zero byte.
+    # For git, text ends at a zero byte.
     text = text.partition("\0")[0]
     return os.path.join(os.path.dirname(path), text) if text else ""
 
 
 def led_to(path: str) -> str:
-    """The repository that a ``.git``, a folder, a file or a link, leads to, links followed; empty for anything else."""
+    """Return the repository that a ``.git`` (folder, file or link) leads to, links resolved.
+
+    Empty for anything else.
+    """
     found = path if os.path.isdir(path) else target(path, ".git")
     return os.path.realpath(found) if found else ""
 
 
 def work_trees(folder: str) -> Iterator[str]:
-    """The folder and those above it that have a ``.git``."""
+    """Yield the folder and its parents that contain a ``.git``."""
     here, above = folder, os.path.dirname(folder)
     while True:
         if os.path.lexists(os.path.join(here, ".git")):
@@ -67,13 +71,18 @@ def work_trees(folder: str) -> Iterator[str]:
 
 
 def alternates(objects: str) -> list[str]:
-    """The folders from which a folder of objects borrows others, links followed (gitrepository-layout(5), "objects/info/alternates")."""
+    """Return the folders from which an object folder borrows, links resolved (gitrepository-layout(5),
+    "objects/info/alternates").
+    """
     entries = _entries(content(os.path.join(objects, "info/alternates")) or b"")
     return [os.path.realpath(os.path.join(objects, os.fsdecode(entry))) for entry in entries if entry]
 
 
 def _entries(data: bytes) -> Iterator[bytes]:
-    """The entries of such a list, each on a line; one in quotes ends with them, and what follows is the next one."""
+    """Yield the entries of such a list, one per line.
+
+    A quoted one ends at its closing quote, and the rest is the next.
+    """
     data = data.partition(b"\0")[0]
     while data:
         quoted = _QUOTED.match(data)

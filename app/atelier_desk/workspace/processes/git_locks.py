@@ -1,9 +1,9 @@
 # ruff: noqa: PTH118, PTH120
-"""Takes files away from where git would run them, and keeps copies. A leaf: the launcher loads it as a file.
+"""Remove files that git would execute, keeping copies. A leaf: the launcher loads it as a file.
 
-Each thing held is a folder of its own: the content under its own name, and ``held.json`` beside it with ``path`` (absolute, in the
-workspace), ``root`` (its granted folder) and ``why`` (``changed`` for what was replaced by what had been there, ``new`` for what had not).
-To keep one is to move the content to ``path``, to discard it is to delete its folder.
+Each held item is a folder: the content under its own name, and ``held.json`` with ``path`` (absolute, in the
+workspace), ``root`` (its granted folder) and ``why`` (``changed`` for a modified file that was restored, ``new`` for a
+new one). Keeping means moving the content to ``path``, discarding means deleting the folder.
 """
 
 import json
@@ -19,18 +19,18 @@ else:
     from file_trees import FOLDER, Budget, Tree  # type: ignore[no-redef]
 
 MOST_HELD = 64 * 1024 * 1024
-"""Bytes that one command may leave to be held; what is more stays in the workspace under another name."""
+"""Maximum bytes held per command; the rest stays in the workspace under another name."""
 
 
 class Holder:
-    """What one command left.
+    """Held items of one command.
 
     Args:
-        folder: where it is put; made when it is needed. Without one it stays in the workspace under another name.
-        root_of: the granted folder of a path; ``shown`` its name in a result.
+        folder: where they are stored; created when needed. None leaves them in the workspace under another name.
+        root_of: returns the granted folder of a path; ``shown``: its display name.
 
     Attributes:
-        held: ``path`` as it is shown, ``file`` where the content is, ``why``.
+        held: ``path`` for display, ``file`` where the content is, ``why``.
     """
 
     def __init__(self, folder: str, root_of: Callable[[str], str], shown: Callable[[str], str]) -> None:
@@ -40,11 +40,11 @@ class Holder:
         self._trees: dict[str, Tree] = {}
 
     def hold(self, folder: int, name: str, path: str, why: str) -> None:
-        """Take what stands under a name away, and keep a copy that no link of the command leads to."""
+        """Remove something and keep a copy that no link of the command leads to."""
         info = file_trees.found(folder, name)
         if info is None:
             return
-        # Out of the way first: a command that still runs may change it while it is copied.
+        # Rename first: a command that is still running could change it during the copy.
         aside = free_name(folder, f"{name}.held")
         with file_trees.writable(folder):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
@@ -52,7 +52,7 @@ class Holder:
         try:
             tree = file_trees.read(folder, aside, self._space)
             if tree[0] == "other" or self._trees.get(path) == tree:
-                # The same as the last time: there is a copy.
+                # Same as last time: there is already a copy.
                 file_trees.remove(folder, aside)
                 return
             file = self._copied(name, tree, path, why)
@@ -61,7 +61,7 @@ class Holder:
                 file_trees.remove(folder, aside)
         except OSError:
             self._space.left = left
-        # What is too large, or has no place, stays there under its other name.
+        # Too large, or no folder: it stays there under its other name.
         file = file or os.path.join(os.path.dirname(path), aside)
         self.held.append({"path": self._shown(path), "file": file_trees.readable(file), "why": why})
 
@@ -85,6 +85,6 @@ class Holder:
 
 
 def free_name(folder: int, name: str) -> str:
-    """A name in an open folder that nothing has."""
+    """Return a free name in an open folder."""
     names = set(os.listdir(folder))
     return next(free for number in range(1, 100_000) if (free := f"{name}-{number}") not in names)

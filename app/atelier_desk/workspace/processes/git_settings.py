@@ -1,8 +1,9 @@
 # ruff: noqa: PTH113, PTH111, PTH117, PTH118, PTH120
-"""What settings of git say: the files and folders they name, and whether they run anything. A leaf: the launcher loads it as a file.
+"""Parse git settings: the files and folders they name, and whether they execute anything. A leaf: the launcher loads it as
+a file.
 
-git itself reads them, from its standard input: so no file of a repository is opened by its name, and no program is started
-(git-config(1), "--list", "--file -"). It is asked only where the bytes hold a word that names something.
+git itself parses them from standard input, so no repository file is opened by name, and no program is started
+(git-config(1), "--list", "--file -"). It is called only if the bytes contain a relevant word.
 """
 
 import os
@@ -12,9 +13,9 @@ from collections.abc import Iterable, Sequence
 
 ANSWERS_S = 10.0
 Entries = list[tuple[str, str, str | None]]
-"""The file an entry stands in (empty for standard input), its key, its value."""
+"""File of an entry (empty for standard input), key, value."""
 _NAMES_FILES = re.compile(rb"include|hookspath", re.IGNORECASE)
-"""Section and key are written as they are, in any letter case: settings without these words name no file (git-config(1), "Syntax")."""
+"""Section and key are literal, in any case: settings without these words name no file (git-config(1), "Syntax")."""
 _HARMLESS = re.compile(
     r"""
     core\.(repositoryformatversion|filemode|bare|symlinks|ignorecase|precomposeunicode|logallrefupdates|autocrlf|eol|sparsecheckout
@@ -27,12 +28,14 @@ _HARMLESS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What ``git init`` and ``git clone`` write themselves: no program, and no file. While git only reads, more is
-known (``commands.git_settings``)."""
+"""Written by ``git init`` and ``git clone``.
+
+No program, no file. More is known to be harmless while git only reads (``commands.git_settings``).
+"""
 
 
 class Git:
-    """The git of the machine; one that lies in ``roots`` is not called. Without one nothing is known."""
+    """The machine's git, unless it lies in ``roots``. Without git nothing is known."""
 
     def __init__(self, roots: Sequence[str]) -> None:
         inside = tuple(f"{root}/" for root in roots)
@@ -44,7 +47,10 @@ class Git:
         self._environment = {**{name: os.environ[name] for name in passed if name in os.environ}, "PATH": os.pathsep.join(safe)}
 
     def of_folder(self, folder: str) -> Entries:
-        """All settings that count in a folder: the system's, its user's, and the repository's around it. Each file as an absolute path."""
+        """Return all effective settings in a folder.
+
+        The system's, the user's and the repository's, with absolute file paths.
+        """
         said = self._ask("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "config", "--list", "--show-origin", "-z", cwd=folder)
         fields = (said or b"").split(b"\0")
         found: Entries = []
@@ -55,7 +61,7 @@ class Git:
         return found
 
     def of_text(self, content: bytes) -> Entries | None:
-        """What stands in a file of settings, without what it includes; None when git cannot read it."""
+        """Return the entries of a settings file without its includes; None if git cannot parse it."""
         said = self._ask("config", "--file", "-", "--no-includes", "--list", "-z", cwd="/", given=content)
         return None if said is None else [("", *_entry(entry)) for entry in said.split(b"\0") if entry]
 
@@ -78,14 +84,15 @@ def _entry(data: bytes) -> tuple[str, str | None]:
 
 
 def may_name_files(content: bytes) -> bool:
-    """Whether settings may name a folder of hooks or another file of settings; when not, git need not be asked."""
+    """Whether settings may name a hooks folder or another settings file; otherwise git need not be called."""
     return _NAMES_FILES.search(content) is not None
 
 
 def included(entries: Iterable[tuple[str, str, str | None]], file: str = "") -> list[str]:
-    """The files that entries include, whether or not their condition holds now, as absolute paths that are not tidied up.
+    """Return the files that entries include, whether or not their condition holds, as absolute paths that are not
+    normalised.
 
-    ``file``: where entries of a standard input stand.
+    ``file``: location of entries from standard input.
     """
     found = []
     for origin, key, value in entries:
@@ -95,12 +102,12 @@ def included(entries: Iterable[tuple[str, str, str | None]], file: str = "") -> 
 
 
 def hook_folders(entries: Iterable[tuple[str, str, str | None]]) -> list[str]:
-    """The folders of hooks that entries name; a relative one starts at the top of the working tree (githooks(5))."""
+    """Return the hook folders that entries name; relative ones start at the top of the work tree (githooks(5))."""
     return [os.path.expanduser(value) for _origin, key, value in entries if key == "core.hookspath" and value]
 
 
 def harmless(entry: tuple[str, str, str | None]) -> bool:
-    """Whether an entry starts no program, and opens no file, whatever its value is."""
+    """Whether an entry starts no program and opens no file, whatever its value."""
     _origin, key, value = entry
     if key.startswith("submodule.") and key.endswith(".update"):
         return value in ("checkout", "merge", "rebase", "none")
@@ -108,7 +115,7 @@ def harmless(entry: tuple[str, str, str | None]) -> bool:
 
 
 def written(entries: Iterable[tuple[str, str, str | None]]) -> bytes:
-    """A file of settings with these entries."""
+    """Return a settings file with these entries."""
     lines = []
     for _origin, key, value in entries:
         section, _dot, rest = key.partition(".")

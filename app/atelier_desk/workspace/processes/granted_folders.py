@@ -1,5 +1,8 @@
 # ruff: noqa: PTH119
-"""The granted folders of a command, open: what lies in them is found without following a link. A leaf: the launcher loads it as a file."""
+"""The granted folders of a command, kept open.
+
+Paths below are resolved without following links. A leaf: the launcher loads it as a file.
+"""
 
 import os
 import stat
@@ -18,14 +21,14 @@ else:
 
 
 class GrantedFolders:
-    """Folders that stay open until ``close``, wherever they are renamed to.
+    """Folders that stay open until ``close``, even when renamed.
 
     Args:
-        roots: absolute and without links; those in others are left out. ``open`` opens them.
+        roots: absolute, without links; nested ones are dropped. ``open`` opens them.
 
     Attributes:
-        first: the workspace, from which on paths are shown.
-        handles: by path.
+        first: the workspace, to which displayed paths are relative.
+        handles: descriptors by path.
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
@@ -34,7 +37,7 @@ class GrantedFolders:
         self.handles: dict[str, int] = {}
 
     def open(self) -> None:
-        """Raises ``OSError``."""
+        """Open the folders. Raises ``OSError``."""
         for root in self.roots:
             self.handles[root] = os.open(root, FOLDER)
 
@@ -44,20 +47,20 @@ class GrantedFolders:
         self.handles = {}
 
     def root_of(self, path: str) -> str:
-        """The granted folder of a path, empty for one that is in none."""
+        """Return the granted folder that contains a path; empty if there is none."""
         return next((root for root in self.roots if git_files.below(path, root)), "")
 
     def shown(self, path: str) -> str:
-        """A path as a result names it."""
+        """Return a path for display."""
         name = path[len(self.first) + 1 :] if git_files.below(path, self.first) else path
         name = file_trees.readable(name or ".")
         return "".join(character if character.isprintable() else "?" for character in name)
 
     def parent(self, path: str, *, clear: Callable[[int, str, str], None] | None = None) -> int | None:
-        """The open folder a path lies in, found without following a link; None when there is none.
+        """Open the parent folder of a path without following links; None if it does not exist.
 
-        ``clear``: takes away what stands in the place of a folder on the way, by the open folder it lies in, its name and its path; with
-        it, folders that are missing are made.
+        ``clear``: removes whatever is in place of a parent folder, given its open parent, name and path; missing
+        folders are then created.
         """
         root = self.root_of(path)
         handle = os.dup(self.handles[root])
@@ -83,7 +86,7 @@ class GrantedFolders:
         return handle
 
     def within(self, path: str, act: Callable[[int], Any]) -> Any:
-        """Do something with a folder, open; None when it is not there any more."""
+        """Call ``act`` with an open folder; None if it no longer exists."""
         parent = os.dup(self.handles[path]) if path in self.handles else self.parent(path)
         if parent is None:
             return None
@@ -102,7 +105,7 @@ class GrantedFolders:
             os.close(parent)
 
     def tree(self, path: str) -> Tree:
-        """What lies at a path. Raises ``OSError``: it is too large, or cannot be read."""
+        """Return the tree at a path. Raises ``OSError``: it is too large or unreadable."""
         folder = self.parent(path)
         if folder is None:
             return None

@@ -1,20 +1,22 @@
 # ruff: noqa: PTH110, PTH112, PTH117, PTH118, PTH119, PTH120, PTH208
-"""What git runs or obeys in a workspace, remembered before a command and restored after it. A leaf: the launcher loads it as a file.
+"""Guard everything in a workspace that git executes or obeys: recorded before a command, restored after it.
 
-Covered, in every repository that git would find in the granted folders: where ``.git`` is and what it leads to, ``HEAD``, ``commondir``,
-settings, hooks, ``.gitmodules``; the files that settings include and the folders of hooks that they name, those of the user and of a
-repository above among them; what links among all these lead to; and lines of an unfinished rebase that run programs. A repository that the
-command made keeps its files, but settings that are not known to be harmless, and hooks, wait for a person. One that got another place
-counts as new there: what its owner never entered must not lie where they work. For the same reason a new pointer leads only to what is
-harmless, or to the repository of its own granted folder.
+A leaf: the launcher loads it as a file.
 
-Nothing is lost: what is taken away is copied out of the command's reach first (see ``git_locks``).
+Covered, in every repository that git would find in the granted folders: location and target of ``.git``, ``HEAD``,
+``commondir``, settings, hooks, ``.gitmodules``; included settings files and hook folders, also those named by the
+user's settings and by a repository above; targets of links among these; and lines of an unfinished rebase that run
+programs. A repository created by the command keeps its files, but unknown settings and hooks wait for a person. A moved
+repository counts as new: one that its owner never used must not end up where they work. For the same reason a new
+pointer may only lead to something harmless, or to the repository of its own granted folder.
 
-For a command that runs on while people work, the same is done from time to time (``check``), not only at its end. Not covered: scripts
-that a hook calls, which are files of the project.
+Nothing is lost: what is removed is first copied out of the command's reach (see ``git_locks``).
 
-Whatever somebody else changes of this while the command runs is restored, too: nobody can tell afterwards. When the launcher itself is
-killed nothing is restored; the command dies with it, and the result says that nothing was looked at.
+For long-running commands the same is done periodically (``check``), not only at the end. Not covered: scripts that a
+hook calls, which are files of the project.
+
+Concurrent changes by others are reverted too, because they cannot be distinguished. If the launcher is killed, nothing
+is restored; the command dies with it, and the result says that nothing was checked.
 """
 
 import os
@@ -53,11 +55,11 @@ else:
     from repository_state import MOST_BYTES, SETTINGS, Repository  # type: ignore[no-redef]
 
 MOST_REPOSITORIES = 500
-"""In one workspace; with more a command is not started either."""
+"""Maximum repositories in a workspace; with more, a command is not started."""
 MOST_ENTRIES = 2_000_000
-"""Files and folders among which repositories are looked for, some four seconds; with more a command is not started."""
+"""Maximum files and folders scanned for repositories, about four seconds; with more, a command is not started."""
 MOST_CHANGES = 200
-"""Things of one command that are held; one that goes on to make more while it runs is ended."""
+"""Maximum held items per command; a running command that makes more is ended."""
 _PASSES = 4
 
 
@@ -66,7 +68,7 @@ class GuardedFiles:
 
     Args:
         roots: the granted folders, absolute and without links.
-        held: where what is taken away is put; made when it is needed. Without one it stays in the workspace under another name.
+        held: where removed items go; created when needed. None leaves them in the workspace under another name.
         may_change: settings, ``.gitmodules``, pointers and new repositories stay as the command leaves them.
         writable: other folders that the command may write, into which links may lead.
 
@@ -85,14 +87,14 @@ class GuardedFiles:
         self._pointers: dict[str, tuple[Tree, Identity | None]] = {}
         self._links: dict[str, str] = {}
         self._named: dict[str, tuple[str, Tree]] = {}
-        """Files and folders elsewhere in the granted folders: whose working tree they belong to, and what they were."""
+        """Named files and folders elsewhere in the granted folders: their work tree and original tree."""
         self._everywhere: list[str] = []
-        """Relative folders of hooks that the user's own settings name."""
+        """Relative hook folders named by the user's own settings."""
         self._relative: list[str] = []
-        """Those that settings of a repository name: git looks for them in each of its working trees."""
+        """Relative hook folders named by repository settings: git looks for them in each work tree."""
         self._harmless = harmless_git_keys.Harmless(self._git, self._folders.root_of)
         self._refused: set[str] = set()
-        """Pointers that lead elsewhere although they are as they were."""
+        """Unchanged pointers that now lead elsewhere."""
         self._holder = git_locks.Holder(held, self._folders.root_of, self._folders.shown)
         self._go_on: Callable[[], bool] | None = None
         self.put_back: set[str] = set()
@@ -116,8 +118,6 @@ class GuardedFiles:
             repository.close()
         self._known = {}
         self._baseline.close()
-
-    # -- before ------------------------------------------------------------------------------------------------------------------------
 
     def _remember(self) -> None:
         scan = self._look(most=MOST_ENTRIES)
@@ -156,7 +156,7 @@ class GuardedFiles:
         self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str],
         relative: list[str],
     ) -> None:  # fmt: skip
-        """Take over what the launcher of a command that still runs remembers: what is otherwise now may be of that command."""
+        """Adopt the state of a running command's launcher: differences from it may be that command's."""
         for who, repository in list(self._known.items()):
             if who in known:
                 path, *state = known[who]
@@ -179,7 +179,7 @@ class GuardedFiles:
         return found
 
     def _tops(self, scan: repository_scan.Scan) -> dict[Identity, list[str]]:
-        """The working trees of each repository."""
+        """Return the work trees of each repository."""
         found: dict[Identity, list[str]] = {}
         for path, who in scan.repositories.items():
             if os.path.basename(path) == ".git":
@@ -194,7 +194,7 @@ class GuardedFiles:
         return found
 
     def _settings(self, file: str, content: bytes, tops: Sequence[str], depth: int = 0) -> None:
-        """Remember what a file of settings names."""
+        """Record what a settings file names."""
         if depth > 10 or not git_settings.may_name_files(content):
             return
         entries = self._git.of_text(content) or []
@@ -213,7 +213,7 @@ class GuardedFiles:
                 self._hooks(os.path.join(top, folder), top)
 
     def _hooks(self, folder: str, top: str) -> None:
-        """Remember a folder of hooks; of one that holds the whole working tree, only what git runs in it."""
+        """Record a hook folder; of one that contains the whole work tree, only what git executes in it."""
         real = list(repository_scan.places_on_the_way(folder))[-1]
         if git_files.below(top, real) or any(git_files.below(root, real) for root in self._roots):
             for name in repository_state.HOOKS:
@@ -222,12 +222,12 @@ class GuardedFiles:
         self._follow(folder, top)
         above = os.path.dirname(real)
         if os.path.basename(real) == "_" and not git_files.below(top, above):
-            # What is in it calls the hooks beside it (husky).
+            # Its content calls the hooks beside it (husky).
             self._follow(above, top)
 
     def _around(self, root: str, tops: Sequence[str]) -> None:
-        """Remember what the user's settings, and those of a repository above, name in the granted folders."""
-        # Those of repositories in the granted folders were read already, for their own working trees.
+        """Record what the user's settings, and those of a repository above, name in the granted folders."""
+        # Those of repositories in the granted folders were already read for their own work trees.
         read = {repository.path for repository in self._known.values()}
         entries = [each for each in self._git.of_folder(root) if os.path.dirname(os.path.normpath(each[0])) not in read]
         for file in {origin for origin, _key, _value in entries}:
@@ -239,7 +239,7 @@ class GuardedFiles:
         self._everywhere += [each for each in git_settings.hook_folders(entries) if not os.path.isabs(each)]
 
     def _follow(self, path: str, top: str, *, links: bool = False) -> None:
-        """Remember what lies at a path in the granted folders, and every link on the way to it; or the ``links`` alone."""
+        """Record a path in the granted folders and every link on the way; with ``links``, only the links."""
         places = list(repository_scan.places_on_the_way(path))
         for place in places[:-1] if links else places:
             if place in self._named or not self._folders.root_of(place) or place in self._roots:
@@ -250,13 +250,12 @@ class GuardedFiles:
                 if place != path or (tree and tree[0] != "link"):
                     self._follow(os.path.join(folder, target), top)
 
-    # -- after -------------------------------------------------------------------------------------------------------------------------
-
     def restore(self) -> dict[str, Any]:
-        """Make it as it was; what was done, by names from the workspace on.
+        """Restore everything; return what was done, by paths relative to the workspace.
 
-        ``put_back`` is as it was before, which was looked at once more; ``held`` are ``{"path", "file"}`` of what was taken away, where
-        ``file`` is its content; ``gone`` cannot be made again; ``not_restored`` could not be restored, and git must not be called.
+        ``put_back`` is as before, which was verified; ``held`` are ``{"path", "file"}`` of removed items, where
+        ``file`` is the content; ``gone`` cannot be recreated; ``not_restored`` could not be restored, and git must not
+        be run.
         """
         try:
             self._passes()
@@ -265,7 +264,7 @@ class GuardedFiles:
         return self.said()
 
     def said(self) -> dict[str, Any]:
-        """What was done so far."""
+        """Return what was done so far."""
         return {
             "put_back": sorted(self.put_back.difference(self.failed)),
             "held": self._holder.held,
@@ -274,9 +273,9 @@ class GuardedFiles:
         }
 
     def check(self, go_on: Callable[[], bool]) -> bool:
-        """Do the same while the command still runs; False when it has changed or made so much by now that it must not go on.
+        """Do the same while the command runs; False if it changed or created so much that it must be ended.
 
-        ``go_on`` is asked for every folder that is looked into; once it says no, the rest is left to the next time.
+        ``go_on`` is called for every folder visited; once it returns False, the rest is left for the next time.
         """
         self._go_on = go_on
         try:
@@ -309,7 +308,7 @@ class GuardedFiles:
         scan = self._look(searched=self._known, most=most)
         led = {repository_scan.leads_to(path, ".git") for path in scan.pointers if path not in self._pointers}
         if not led <= {None, *scan.repositories.values()}:
-            # While a command runs, what a pointer leads to may have been made after its place was looked at.
+            # While a command runs, a pointer's target may have been created after its place was scanned.
             scan = self._look(searched=self._known)
         self.failed = {self._folders.shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)}
         if self._rename_back(scan):
@@ -322,7 +321,7 @@ class GuardedFiles:
                 self._each(now[who], partial(self._repository, repository, now[who], scan=scan))
             left = repository.is_main and os.path.isdir(os.path.dirname(repository.path)) and not os.path.lexists(repository.path)
             if left and now.get(who) != repository.path:
-                # The folder belongs to no repository any more, or to the one around it.
+                # The folder belongs to no repository any more, or to the enclosing one.
                 self.gone.add(self._folders.shown(repository.path))
         for path, (top, tree) in self._named.items():
             if os.path.isdir(top) and not (self._may_change and os.path.basename(path) == ".gitmodules"):
@@ -336,7 +335,7 @@ class GuardedFiles:
         self._restore_links(scan)
 
     def _restore_links(self, scan: repository_scan.Scan) -> None:
-        """Take away the links that lead a path to a repository which could run a program there."""
+        """Remove links after which a path leads to a repository that could run a program."""
         if scan.too_many_links:
             self.failed[self._folders.shown(self._folders.first)] = f"it has more than {repository_scan.MOST_LINKS} links"
         entered = [f"{root}/.git" for root in self._roots]
@@ -344,7 +343,7 @@ class GuardedFiles:
         found = self._tops(scan)
         for path, who in scan.repositories.items():
             if os.path.basename(path) != ".git":
-                # Also that of a submodule: git works in such a folder, too.
+                # Also for a submodule: git works in such a folder too.
                 found[who] = [*found.get(who, ()), path]
         for who, folders in found.items():
             known = self._known.get(who)
@@ -362,7 +361,7 @@ class GuardedFiles:
             )
 
     def _each(self, path: str, act: Callable[[int], Any]) -> None:
-        """What goes wrong with one does not keep the others from being restored."""
+        """Restore one item; its failure does not affect the others."""
         self._tried(path, partial(self._folders.within, path, act))
 
     def _tried(self, path: str, act: Callable[[], Any]) -> None:
@@ -372,7 +371,7 @@ class GuardedFiles:
             self._failed(path, error)
 
     def _rename_back(self, scan: repository_scan.Scan) -> bool:
-        """Give repositories that stood in ``.git`` their place again, where the command left the folder they belong to."""
+        """Move repositories back to their ``.git``, where the command left their parent folder."""
         now = {who: path for path, who in scan.repositories.items()}
         for who, repository in self._known.items():
             found, place = now.get(who), repository.path
@@ -382,7 +381,7 @@ class GuardedFiles:
                 continue
             if self._folders.shown(place) in self.failed or not self._renamed(found, place):
                 continue
-            # What lay below it has moved too.
+            # Everything below has moved too.
             self._rename_back(self._look(searched=self._known))
             return True
         return False
@@ -406,7 +405,7 @@ class GuardedFiles:
         return True
 
     def _clear(self, folder: int, path: str) -> None:
-        """Take away what stands at a path: a whole repository stays beside it under another name."""
+        """Remove something at a path; a whole repository stays beside it under another name."""
         name = os.path.basename(path)
         info = file_trees.found(folder, name)
         if info is not None and stat.S_ISDIR(info.st_mode):
@@ -416,7 +415,7 @@ class GuardedFiles:
             self._holder.hold(folder, name, path, "new")
 
     def _repository(self, before: Repository, path: str, handle: int, scan: repository_scan.Scan) -> None:
-        """One that was there before the command, wherever it is now."""
+        """Restore a repository that existed before the command, wherever it is now."""
         mode = stat.S_IMODE(before.mode)
         if os.fstat(handle).st_mode & 0o700 != mode & 0o700:
             os.fchmod(handle, mode)
@@ -440,7 +439,7 @@ class GuardedFiles:
         self._check_unfinished(handle, path, before.unfinished)
 
     def _new_repository(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
-        """One that the command made: what could run a program waits."""
+        """Handle a repository that the command created: whatever could run a program is held."""
         with file_trees.writable(handle):
             self._neutralize(path, handle, scan)
 
@@ -495,9 +494,9 @@ class GuardedFiles:
             file_trees.write(handle, name, ("file", 0o644, git_settings.written(few)))
 
     def _may_lead(self, path: str, who: Identity | None, scan: repository_scan.Scan) -> bool:
-        """Whether a new pointer at a path may lead to a repository: its owner works with it already, or it cannot run a program.
+        """Whether a new pointer may lead to a repository: its owner already uses it, or it cannot run a program.
 
-        One that is new, also at its place, was looked at.
+        A repository that is also new was already handled.
         """
         place = next((each for each, found in scan.repositories.items() if found == who), "")
         known = self._known.get(who) if who is not None else None
@@ -505,7 +504,7 @@ class GuardedFiles:
         return bool(place) and (git_files.below(place, f"{self._folders.root_of(path)}/.git") or runs_nothing)
 
     def _pointer(self, path: str, scan: repository_scan.Scan) -> None:
-        """A file or link called ``.git``: as it was, or one that leads to a repository which was looked at."""
+        """Handle a ``.git`` file or link: it must be unchanged, or lead to a checked repository."""
         before, led = self._pointers.get(path, (None, None))
         if before is not None and path not in self._refused:
             if os.path.isdir(os.path.dirname(path)):
@@ -521,7 +520,10 @@ class GuardedFiles:
                 self._new_hooks(os.path.dirname(path), folder)
 
     def _new_hooks(self, top: str, folder: str) -> None:
-        """A folder of hooks in a new working tree: only those that another one of these repositories has just so."""
+        """Handle a hook folder in a new work tree.
+
+        Only hooks that another of these repositories has identically are allowed.
+        """
         folder = os.path.normpath(folder)
         folder = os.path.dirname(folder) if os.path.basename(folder) == "_" and os.path.dirname(folder) else folder
         hooks = os.path.normpath(os.path.join(top, folder))
@@ -533,12 +535,10 @@ class GuardedFiles:
             if tree is not None and not any(file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
 
-    # -- restoring ---------------------------------------------------------------------------------------------------------------------
-
     def _same(self, path: str, before: Tree, *, why: str = "") -> None:
         folder = self._folders.parent(path)
         if folder is None and before is None and not os.path.exists(path):
-            # No link in the place of a folder on the way leads to another one either.
+            # No link in place of a parent folder leads to another one either.
             return
         if folder is None:
             folder = self._folders.parent(path, clear=partial(self._holder.hold, why="changed"))
@@ -550,7 +550,7 @@ class GuardedFiles:
             os.close(folder)
 
     def _same_in(self, folder: int, name: str, path: str, before: Tree, *, why: str = "") -> None:
-        """Make one name what it was."""
+        """Restore one name to its recorded tree."""
         try:
             if file_trees.read(folder, name, Budget(MOST_BYTES)) == before:
                 return

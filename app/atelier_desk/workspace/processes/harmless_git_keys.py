@@ -1,5 +1,5 @@
 # ruff: noqa: PTH118
-"""Which repositories could run no program. A leaf: the launcher loads it as a file."""
+"""Decide which repositories cannot run a program. A leaf: the launcher loads it as a file."""
 
 import os
 from collections.abc import Callable
@@ -17,21 +17,21 @@ else:
 
 
 class Harmless:
-    """Looks at settings and hooks. ``root_of``: the granted folder of a path, empty for none."""
+    """Checks settings and hooks. ``root_of``: returns the granted folder of a path, empty if there is none."""
 
     def __init__(self, git: git_settings.Git, root_of: Callable[[str], str]) -> None:
         self._git, self._root_of = git, root_of
         self._known: dict[Identity, bool] = {}
 
     def was(self, repository: Repository, path: str) -> bool:
-        """Whether one that was there before the command had neither hooks nor settings that could run a program."""
+        """Whether a recorded repository had neither hooks nor settings that could run a program."""
         who = repository.identity
         if who not in self._known:
             self._known[who] = self._runs_nothing(repository, path)
         return self._known[who]
 
     def elsewhere(self, path: str, *, linked: bool = True) -> bool:
-        """Whether one that was not remembered has none now. ``linked``: it may share those of another one."""
+        """Whether a repository without a record has none now. ``linked``: it may share those of another one."""
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
@@ -42,7 +42,7 @@ class Harmless:
             return False
         repository.close()
         common = git_files.target(f"{path}/commondir", "commondir") if repository.trees["commondir"] else ""
-        # git leads no further from there (setup.c, get_common_dir_noenv).
+        # git follows no further (setup.c, get_common_dir_noenv).
         return self._runs_nothing(repository, path) and (not common or not linked or self.elsewhere(common, linked=False))
 
     def own_files(self, entry: tuple[str, str, str | None], path: str, who: Identity) -> bool:

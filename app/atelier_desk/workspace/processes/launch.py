@@ -1,11 +1,12 @@
 # ruff: noqa: PTH100, PTH120, SIM105, S606
-"""Stands between Atelier and one command: sets its limits, starts it, and ends all of it, whatever it started and however it hides.
+"""Stands between Atelier and one command: sets its limits, starts it, and ends everything it started, however hidden.
 
-Run as a file by its own interpreter, with nothing of Atelier imported: ``python -I -S launch.py FD``, where FD is a descriptor of a file
-with the order as JSON (see ``Order`` in ``process``). On Linux what the command started and left behind becomes this process's child, so
-that nothing outlives it; when Atelier is killed, this process is told and ends everything too. In a sandbox that writes, the command
-has namespaces of its own where the system lets it (``namespaces``): then the kernel ends all of it with its first process. The exit
-status is the command's; why it was ended, if it was, and what ``guarded_files`` restored, is written to a file.
+Run as a file by its own interpreter without importing Atelier: ``python -I -S launch.py FD``, where FD is a descriptor
+of a file with the order as JSON (see ``Order`` in ``process``). On Linux, orphans of the command become children of
+this process, so that nothing outlives it; if Atelier is killed, this process is signalled and ends everything too. In a
+writing sandbox the command has its own namespaces where possible (``namespaces``): the kernel then ends everything with
+its first process. The exit status is the command's; the reason why it was ended, and what ``guarded_files`` restored,
+are written to a file.
 """
 
 import ctypes
@@ -21,7 +22,7 @@ from typing import Any
 
 LOOK_S = 0.1
 LOST_S = 2.0
-"""Seconds after which a command is ended whose processes can no longer be seen."""
+"""Seconds after which a command is ended whose processes cannot be listed any more."""
 ENDS_S = 0.3
 GONE_S = 5.0
 PR_SET_PDEATHSIG = 1
@@ -38,14 +39,14 @@ TELLS = usage.tells()
 
 
 def below() -> list[int]:
-    """What the command started and did not end; on macOS nothing is known of it. Raises ``UnknownError``."""
+    """Return the descendants of the command; unknown on macOS. Raises ``UnknownError``."""
     if LINUX and not TELLS:
         raise usage.UnknownError
     return list(usage.descendants(os.getpid())) if LINUX else []
 
 
 def give(number: int, call: Callable[[int, int], None], targets: Iterable[int]) -> None:
-    """Send a signal to processes or groups; one that is gone is no error."""
+    """Send a signal to processes or groups; missing ones are ignored."""
     for target in targets:
         try:
             call(target, number)
@@ -54,7 +55,7 @@ def give(number: int, call: Callable[[int, int], None], targets: Iterable[int]) 
 
 
 def send(number: int, group: int) -> list[int]:
-    """Send a signal to the command's group and to all below this process, one by one. Raises ``UnknownError``."""
+    """Send a signal to the command's group and to each descendant. Raises ``UnknownError``."""
     give(number, os.killpg, (group,))
     found = below()
     give(number, os.kill, found)
@@ -62,11 +63,11 @@ def send(number: int, group: int) -> list[int]:
 
 
 def kill(group: int) -> None:
-    """Kill all below this process, also where it cannot be told what there is."""
+    """Kill all descendants, even if they cannot be listed."""
     try:
-        # Stopped first, so that nothing forks away between being listed and being killed.
+        # Stop first, so that nothing forks between being listed and being killed.
         found = send(signal.SIGSTOP, group)
-        # A group is killed at once: none of it forks away meanwhile, however fast it is.
+        # Killing a group is atomic: none of it can fork meanwhile.
         give(signal.SIGKILL, os.killpg, {each for pid in found if (each := group_of(pid)) not in (0, os.getpgrp())})
         send(signal.SIGKILL, group)
     except usage.UnknownError:
@@ -75,7 +76,7 @@ def kill(group: int) -> None:
 
 
 def group_of(pid: int) -> int:
-    """The group of a process; 0 when it is gone."""
+    """Return the group of a process; 0 if it is gone."""
     try:
         return os.getpgid(pid)
     except OSError:
@@ -83,9 +84,9 @@ def group_of(pid: int) -> int:
 
 
 def reap(ended: dict[int, int]) -> bool:
-    """Collect what has ended, statuses by process id; False when there is no child any more.
+    """Collect ended children, adding statuses by process id; False if no child is left.
 
-    What the command left behind becomes a child of this process, so that needs no /proc.
+    Orphans of the command become children of this process, so this needs no /proc.
     """
     while True:
         try:
@@ -98,7 +99,7 @@ def reap(ended: dict[int, int]) -> bool:
 
 
 def end(group: int, ended: dict[int, int], *, gently: bool) -> bool:
-    """End the command and everything below this process; False when something is left."""
+    """End the command and all descendants; False if something is left."""
     if LINUX and not reap(ended):
         return True
     if gently:
@@ -133,13 +134,13 @@ def limit(order: dict[str, Any]) -> None:
 
 
 def become(order: dict[str, Any], forked: Any) -> None:
-    """In the child: limits, the sandbox, the program."""
+    """In the child: apply limits and the sandbox, then execute the program."""
     try:
         os.setsid()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGCHLD, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         if LINUX:
-            # Should this program be killed, nobody would look at what the command leaves behind.
+            # If this program is killed, nobody would check what the command leaves behind.
             ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         limit(order)
         box = order.get("sandbox")
@@ -158,11 +159,11 @@ def become(order: dict[str, Any], forked: Any) -> None:
 
 
 def guarded(order: dict[str, Any]) -> Any:
-    """What git runs in the folders of a command that may write, as it is before it; None for one that may not."""
+    """Record what git executes in the folders of a writing command; None for one that does not write."""
     box = order.get("sandbox") or {}
     if not box.get("roots"):
         return None
-    # Each repository stays open, and each folder on the way down to the deepest.
+    # Each repository stays open, and each folder down to the deepest.
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     open_files = GUARD_FILES if most == resource.RLIM_INFINITY else min(most, GUARD_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, most))
@@ -173,10 +174,10 @@ def guarded(order: dict[str, Any]) -> Any:
 
 
 class Checks:
-    """Restores what git runs from time to time while the command runs: a person may use git in its folders meanwhile.
+    """Periodically restores what git executes while the command runs: a person may use git in these folders meanwhile.
 
-    It takes no more than a tenth of the time. ``seconds`` lie between two checks at least; with 0 there is none. ``told`` is called with
-    what was done so far whenever there is something new.
+    Uses at most a tenth of the time. ``seconds`` is the minimum between two checks; 0 disables them. ``told`` is called
+    with everything done so far whenever there is something new.
     """
 
     def __init__(self, guard: Any, seconds: float, told: Callable[[dict[str, Any]], None]) -> None:
@@ -186,7 +187,7 @@ class Checks:
         self._next = time.monotonic() + seconds
 
     def look(self, go_on: Callable[[], bool]) -> str:
-        """Why the command has to be ended; empty when it has not. ``go_on``: see ``GuardedFiles.check``."""
+        """Check; return why the command has to be ended, empty if it has not. ``go_on``: see ``GuardedFiles.check``."""
         began = time.monotonic()
         if self._guard is None or began < self._next:
             return ""
@@ -200,7 +201,7 @@ class Checks:
 
 
 def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
-    """Fork: the child, and how it was made where it gets namespaces of its own."""
+    """Fork: return the child, and how it was created if it gets its own namespaces."""
     if LINUX and (order.get("sandbox") or {}).get("works"):
         import namespaces  # type: ignore[import-not-found]
 
@@ -210,14 +211,14 @@ def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
 
 
 def tell(report: int, said: dict[str, Any]) -> None:
-    """Write to the file of the report, in the place of what stands there."""
+    """Replace the content of the report file."""
     text = json.dumps(said).encode()
     os.pwrite(report, text, 0)
     os.ftruncate(report, len(text))
 
 
 class LaunchWatch:
-    """Looks at what the command uses from time to time.
+    """Periodically checks the resource use of the command.
 
     Attributes:
         disks: the disks that it may fill.
@@ -231,14 +232,14 @@ class LaunchWatch:
         self._seen = time.monotonic()
 
     def look(self, forked: Any) -> str:
-        """Why the command has to be ended; empty when it has not. Looks again when a moment has passed."""
+        """Return why the command has to be ended, empty if it has not. Checks again only after a while."""
         now = time.monotonic()
         if now < self._next:
             return ""
         why = "disk" if self.disks.became_low() else ""
         if (TELLS or not LINUX) and not why:
             why = self._counted(forked, now)
-        # Where there is much to look at, it takes no more than a part of the time.
+        # If checking is slow, it takes only a fraction of the time.
         self._next = time.monotonic() + max(LOOK_S, 10 * (time.monotonic() - now))
         return why
 
@@ -280,7 +281,7 @@ def main() -> int:
     child, forked = fork(order, woken)
     if child == 0:
         signal.set_wakeup_fd(-1)
-        # ``woken`` stays open until the program begins: it tells that this process is gone.
+        # ``woken`` stays open until the program begins: it signals that this process is gone.
         for each in (order["report"], wakes):
             os.close(each)
         become(order, forked)

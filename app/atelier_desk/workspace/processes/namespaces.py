@@ -1,11 +1,11 @@
-"""Namespaces of Linux for one command: of mounts, processes and keys. A leaf: the launcher loads it as a file.
+"""Linux namespaces for one command: mounts, processes and IPC keys. A leaf: the launcher loads it as a file.
 
-In them nothing is there but what the command started: no other process to send a signal to or to set limits for, no
-shared memory of others. The first process of a PID namespace is ``init``: what loses its parent becomes its child, and
-when it ends, the kernel ends all the rest (pid_namespaces(7)). Here that is a fork of the launcher, which waits for the
-command and ends with its status.
+Inside them only the command's own processes exist: there are no others to signal or limit, and no shared memory of
+others. The first process of a PID namespace is ``init``: orphans become its children, and when it ends, the kernel ends
+all others (pid_namespaces(7)). Here it is a fork of the launcher, which waits for the command and ends with its status.
 
-Needs root or user namespaces; where the system has neither (in most containers, or by its settings) the command runs without.
+Needs root or user namespaces; without either (in most containers, or by configuration) the command runs without
+namespaces.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ SHARED = "/dev/shm"  # noqa: S108 (a folder of its own is mounted over it)
 _LOOK_S = 0.1
 
 MOUNTS, PROCESSES, PROC = 1, 2, 4
-"""What ``try_all`` found: mounts of its own; PID and IPC namespaces; a /proc that shows these alone."""
+"""Flags of ``try_all``: a mount namespace; PID and IPC namespaces; a /proc that shows only these."""
 
 
 class Forked:
-    """What ``fork`` made.
+    """Result of ``fork``.
 
     Attributes:
         pid: of the child; 0 in the child itself.
-        alone: the child is the first process of namespaces of its own.
+        alone: the child is the first process of its own namespaces.
     """
 
     def __init__(self, pid: int, *, alone: bool, keys: Any, launcher: int, user: tuple[int, int] | None = None) -> None:
@@ -49,16 +49,16 @@ class Forked:
 
     @property
     def keys(self) -> int:
-        """Bytes of System V shared memory that the command holds; they can be counted in its namespace alone."""
+        """Return the bytes of System V shared memory that the command holds, which only its namespace shows."""
         return int.from_bytes(self._keys[:8], "little")
 
     @property
     def ended_others(self) -> bool:
-        """Whether something that the command started still ran when it ended, and ended with it."""
+        """Whether processes of the command were still running when it ended, and ended with it."""
         return bool(self._keys[8])
 
     def mounts(self, view: "View") -> bool:
-        """In the child, when it is ``alone``: give it a view of the disk of its own; False where that is refused."""
+        """In an ``alone`` child: set up its own view of the disk; False if refused."""
         libc = ctypes.CDLL(None, use_errno=True)
         try:
             if self._user is not None:
@@ -70,7 +70,7 @@ class Forked:
         return True
 
     def begin(self) -> None:
-        """In the child, when it is ``alone``: become the first process; return in the one that becomes the command."""
+        """In an ``alone`` child: become the first process; return in the one that becomes the command."""
         libc = ctypes.CDLL(None, use_errno=True)
         drop_capabilities(libc)
         _check(libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
@@ -88,13 +88,13 @@ class Forked:
 
 
 class View:
-    """What a command sees of the disk, in which little can be written.
+    """A command's mostly read-only view of the disk.
 
     Attributes:
-        write: folders that stay writable; ``keep`` what is read-only in them; ``shared`` stands in for shared memory.
-        pinned: folders in them that keep their names.
-        masked: what is seen in the place of each path, the outermost first; one in a masked folder is gone with it.
-        in_memory: folders on the disk of shared memory that are seen all the same, the outermost first.
+        write: folders that stay writable; ``keep``: read-only parts of them; ``shared``: replaces shared memory.
+        pinned: folders in them that cannot be renamed.
+        masked: replacement of each hidden path, outermost first; one in a masked folder is hidden with it.
+        in_memory: folders on the shared-memory disk that stay visible, outermost first.
     """
 
     def __init__(self, write: list[str], read: list[str], keep: list[str], shared: str, masked: dict[str, str], pinned: list[str]) -> None:
@@ -108,10 +108,10 @@ class View:
 
 
 def fork(launcher: int) -> Forked:
-    """Fork, into namespaces of its own where the system lets it: root as it is, others by a user namespace.
+    """Fork into new namespaces where possible: directly as root, otherwise through a user namespace.
 
     Args:
-        launcher: a pipe that is at its end once this process is gone; the child must not hold its other end.
+        launcher: a pipe that closes when this process is gone; the child must not hold its other end.
     """
     import mmap
 
@@ -125,7 +125,7 @@ def fork(launcher: int) -> Forked:
 
 
 def _clone(flags: int) -> int:
-    """fork(2) with flags of clone(2), for which Python has no function; negative when it is refused."""
+    """Call fork(2) with flags of clone(2), for which Python has no function; negative if refused."""
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
     pid = int(python.syscall(_CLONE[platform.machine()], ctypes.c_ulong(flags | signal.SIGCHLD), None, None, None, None))
@@ -137,16 +137,16 @@ def _clone(flags: int) -> int:
 
 
 def _init(command: int, keys: Any, segments: int) -> NoReturn:
-    """Wait for the command as the first process, and end with its status; what it left is ended by that.
+    """Wait for the command as the first process and end with its status, which also ends what it left.
 
-    After a SIGTERM of the launcher all that it started may come to its end, until the launcher ends them.
+    After a SIGTERM from the launcher, remaining processes may finish until the launcher ends them.
     """
     status: int | None = None
     gently = False
     looked = 0.0
     while True:
         got = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM}, _LOOK_S)
-        # Those of the command itself come from a process that is known here.
+        # Signals from the command come from a process that is known here.
         gently = gently or (got is not None and got.si_signo == signal.SIGTERM and got.si_pid == 0)
         while True:
             try:
@@ -166,9 +166,9 @@ def _init(command: int, keys: Any, segments: int) -> NoReturn:
 
 
 def _segments() -> int:
-    """The list of the segments of this IPC namespace, held open: a command can take descriptors from this process.
+    """Open the segment list of this IPC namespace: a command can take descriptors from this process.
 
-    -1 where there is none.
+    -1 if it does not exist.
     """
     try:
         return os.open("/proc/sysvipc/shm", os.O_RDONLY | os.O_CLOEXEC)
@@ -177,7 +177,7 @@ def _segments() -> int:
 
 
 def _shared_memory(segments: int) -> int:
-    """Bytes of the segments that are in memory (proc(5), /proc/sysvipc)."""
+    """Return the bytes of segments in memory (proc(5), /proc/sysvipc)."""
     if segments < 0:
         return 0
     os.lseek(segments, 0, os.SEEK_SET)
@@ -189,7 +189,7 @@ def _shared_memory(segments: int) -> int:
 
 
 def mounts(view: View) -> bool:
-    """Give this process a view of the disk of its own; False where the system does not let it."""
+    """Set up this process's own view of the disk; False if the system refuses."""
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.geteuid(), os.getegid()
     if libc.unshare(_NEW_MOUNTS | (_NEW_USER if user else 0)) < 0:
@@ -204,7 +204,7 @@ def mounts(view: View) -> bool:
 
 
 def _be(user: int, group: int) -> None:
-    """Be the same user and group in a new user namespace."""
+    """Keep the same user and group in a new user namespace."""
     for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123
             file.write(text)
@@ -220,28 +220,28 @@ def _see(libc: ctypes.CDLL, view: View) -> None:
     for path in [*view.write, SHARED]:
         _set(libc, path, take=_READ_ONLY)
     for path in sorted(view.pinned):
-        # What something is mounted on cannot be renamed.
+        # A mount point cannot be renamed.
         if os.path.isdir(path):  # noqa: PTH112
             _mount(libc, path, path, _BIND | _RECURSIVE)
     for path in view.keep:
         try:
             _mount(libc, path, path, _BIND | _RECURSIVE)
         except (FileNotFoundError, NotADirectoryError):
-            continue  # it went a moment ago: all others stay read-only
+            continue  # it was just deleted: all others stay read-only
         _set(libc, path, put=_READ_ONLY)
     for path in sorted(view.masked):
         if os.path.lexists(path):
             _mount(libc, view.masked[path], path, _BIND)
             _set(libc, path, put=_READ_ONLY)
-    # The folder it is in is still the one of the view before.
+    # Otherwise the current folder is still that of the previous view.
     os.chdir(here)
 
 
 def _share(libc: ctypes.CDLL, view: View) -> None:
-    """Have the command's own folder stand in for shared memory; a workspace that lies there stays in its place."""
+    """Replace shared memory by the command's own folder; a workspace in it stays visible."""
     seen = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in view.in_memory]
     if seen and view.shared not in view.write:
-        # What nobody can write in has no place for others.
+        # An empty unwritable mount has no room for mount points.
         _mount(libc, "none", SHARED, 0, "tmpfs")
     else:
         _mount(libc, view.shared, SHARED, _BIND)
@@ -254,8 +254,9 @@ def _share(libc: ctypes.CDLL, view: View) -> None:
 def _own_proc(libc: ctypes.CDLL) -> None:
     """Mount a /proc of this PID namespace.
 
-    Where something covers parts of the one that is there, as containers do, the kernel refuses it to user namespaces: that
-    one stays then. It shows other processes, by numbers that mean nothing here, and /proc/self is right in it.
+    Where parts of the present one are covered, as in containers, the kernel refuses this to user namespaces. The
+    present one then stays: it shows other processes, by numbers that mean nothing here, and /proc/self is correct in
+    it.
     """
     _mount(libc, "none", "/", _RECURSIVE | _PRIVATE)
     with contextlib.suppress(OSError):
@@ -274,7 +275,7 @@ def _set(libc: ctypes.CDLL, path: str, *, put: int = 0, take: int = 0) -> None:
 
 
 def drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Give up all capabilities; with no new privileges they stay gone. Raises ``OSError``."""
+    """Drop all capabilities; with no_new_privs they cannot return. Raises ``OSError``."""
     _check(libc.syscall(_CAPSET[platform.machine()], struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *(0,) * 6)))
 
 
@@ -286,7 +287,10 @@ def _check(result: int) -> int:
 
 
 def try_all() -> int:
-    """Which of ``MOUNTS``, ``PROCESSES`` and ``PROC`` a command gets here, added up. For a process of its own."""
+    """Return which of ``MOUNTS``, ``PROCESSES`` and ``PROC`` a command gets here, as a sum.
+
+    Call it in a separate process.
+    """
     read, write = os.pipe()
     child = fork(read)
     if child.pid == 0:

@@ -1,4 +1,4 @@
-"""What a command printed: all of it in a file once it is long, its beginning and end at hand, and as a text that can be read."""
+"""Output of a command: stored in a file once it is long, with head and tail in memory, and as readable text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 MOST_LINES = 2_000
 MOST_BYTES = 50 * 1024
-"""Output longer than either is shown by its head and tail, with the file."""
+"""Longer output (by either limit) is shown as head and tail, with the file."""
 SHOWN_EACH = 12 * 1024
 """Bytes of head and of tail."""
 _COLOUR = re.compile(r"\x1b\[[\d;:]*m")
@@ -18,14 +18,18 @@ _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]?|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[PX^_](?:[^\x1b]*\x1b\\|[^\x1b\n]*)|[ -/]+[0-~]?|[0-~])"
     r"|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 )
-"""Escape sequences, whole or cut off (ECMA-48, 5.3 to 5.6; titles and links of xterm), and all control characters but tab and the ends of
-lines."""
+"""Escape sequences, complete or cut off, and all control characters except tab and line ends.
+
+ECMA-48, 5.3 to 5.6; titles and links of xterm.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedOutput:
-    """Output as it is handed on: ``text`` whole, or head and tail with a line between that says what is missing; ``coloured`` is the same
-    with the sequences of its colours."""
+    """Output for display.
+
+    ``text`` complete, or head and tail with a line about the missing part; ``coloured``: with colour sequences.
+    """
 
     text: str
     whole: bool
@@ -34,7 +38,7 @@ class CapturedOutput:
 
 
 class Output:
-    """Bytes in the order they came. ``path`` is where all of them are kept once there are more than ``MOST_BYTES``."""
+    """Bytes in order of arrival. ``path``: file with all of them once there are more than ``MOST_BYTES``."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -46,12 +50,12 @@ class Output:
 
     @property
     def long(self) -> bool:
-        """Whether it is too long to be shown whole."""
+        """Whether it is too long to be shown completely."""
         return self.size > MOST_BYTES or self.lines > MOST_LINES
 
     @property
     def kept(self) -> bool:
-        """Whether the file is there."""
+        """Whether the file exists."""
         return self.path.exists()
 
     def add(self, data: bytes) -> None:
@@ -73,33 +77,33 @@ class Output:
         self._file.write(self._head)
 
     def close(self) -> None:
-        """Nothing comes any more; what is long stays in the file."""
+        """Mark the end of the output; long output stays in the file."""
         if self._file is None and self.long:
             self._open()
         if self._file is not None:
             self._file.close()
 
     def shown(self) -> CapturedOutput:
-        """The text, or its head and tail."""
+        """Return the text, or its head and tail."""
         if not self.long:
             whole = coloured(bytes(self._head))
             return CapturedOutput(_plain(whole), True, self.lines, whole)
         head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
         head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
-        # Of many short lines the two would meet: each has half of the lines that are shown, too.
+        # With many short lines the two would overlap: limit each to half of the shown lines.
         head, tail = b"".join(head.splitlines(True)[: MOST_LINES // 2]), b"".join(tail.splitlines(True)[-MOST_LINES // 2 :])
         missing = self.size - len(head) - len(tail)
-        # What stands between may have ended the colours of the head.
+        # The missing part may have reset the colours of the head.
         cut = f"{coloured(head)}\x1b[m[… {missing} bytes are missing here …]\n{coloured(tail)}"
         return CapturedOutput(_plain(cut), False, self.lines, cut)
 
     def part(self, offset: int, most: int) -> tuple[str, int]:
-        """Text from a byte on, and the byte after it."""
+        """Return text from a byte offset on, and the offset after it."""
         data = self.raw(offset, most)
         return readable(data), offset + len(data)
 
     def raw(self, offset: int, most: int) -> bytes:
-        """Bytes as they were printed."""
+        """Return bytes as they were printed."""
         if self._file is not None or self.kept:
             if self._file is not None and not self._file.closed:
                 self._file.flush()
@@ -109,7 +113,7 @@ class Output:
         return bytes(self._head[offset : offset + most])
 
     def last(self, lines: int, characters: int, *, in_colour: bool = False) -> str:
-        """The newest lines, for a card; ``in_colour`` with the sequences of their colours, unless a line is too long to be shown whole."""
+        """Return the newest lines, for a card; ``in_colour`` keeps colour sequences, unless a line has to be cut."""
         newest = coloured(bytes(self._tail[-4 * characters :])).split("\n")
         while newest and not _plain(newest[-1]):
             newest.pop()
@@ -119,12 +123,12 @@ class Output:
 
 
 def readable(data: bytes) -> str:
-    """Text without colours and control characters; of a line that was written over, what stood there last."""
+    """Return text without colours and control characters; an overwritten line is what was last visible."""
     return _plain(coloured(data))
 
 
 def coloured(data: bytes) -> str:
-    """The same with the sequences of its colours, and no others."""
+    """Return text with colour sequences and no others."""
     text = _CONTROL.sub(_only_colour, data.decode("utf-8", "replace")).replace("\r\n", "\n")
     return "\n".join(map(_written_over, text.split("\n"))) if "\r" in text else text
 
@@ -134,7 +138,7 @@ def _only_colour(sequence: re.Match[str]) -> str:
 
 
 def _written_over(line: str) -> str:
-    """What a line ends with, in the colours that were chosen before."""
+    """Return what an overwritten line finally shows, with its colours."""
     before, _return, last = line.rstrip("\r").rpartition("\r")
     return "".join(_COLOUR.findall(before)) + last
 

@@ -1,4 +1,4 @@
-"""One command as Atelier sees it: started with its limits, read while it runs, ended with all that it started."""
+"""One command: started with its limits, read while it runs, ended with everything it started."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ from typing import IO, Any
 from atelier_desk.workspace.processes.output import Output
 
 SUPERVISED = sys.platform != "win32" and not getattr(sys, "frozen", False)
-"""Whether the launcher stands between: it needs forks and an interpreter."""
+"""Whether a launcher is used: it needs fork and an interpreter."""
 _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _CHUNK = 64 * 1024
 _LAUNCHER = str(Path(__file__).with_name("launch.py"))
 CHECK_S = 1.0
-"""For a program that runs on while people work: ``Order.check_s``."""
+"""Value of ``Order.check_s`` for long-running programs."""
 ENDS_S = 65.0 if SUPERVISED else 1.0
-"""What ending may take: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git runs; a launcher that is killed
-meanwhile restores nothing."""
+"""Maximum seconds to end a command: the launcher's ``ENDS_S`` and ``GONE_S``, and a minute to restore what git executes.
+
+A launcher killed meanwhile restores nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one command and all that it starts may use.
+    """Limits for one command and everything it starts.
 
     Attributes:
-        memory: bytes they hold in memory together; ``file``: bytes of one file they write; ``output``: bytes they print.
-        open_files: files one process has open at once.
+        memory: bytes in memory together; ``file``: bytes of one written file; ``output``: bytes printed.
+        open_files: open files per process.
     """
 
     processes: int = 256
@@ -48,10 +50,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is run: the program's file, its arguments with its name first, where, and with which environment.
+    """What to run: program file, arguments (its name first), folder and environment.
 
-    ``sandbox``: what ``confine`` takes, None for none. ``interactive``: it has an input that can be written to. ``check_s``: seconds from
-    one time that what git runs is restored to the next while it runs; with 0 that is done at its end alone.
+    ``sandbox``: argument of ``confine``, None for none. ``interactive``: it has a writable input. ``check_s``: seconds
+    between restorations of what git executes while it runs; 0 restores only at its end.
     """
 
     program: str
@@ -65,17 +67,18 @@ class Order:
 
 
 class Process:
-    """A command that was started.
+    """A started command.
 
     Attributes:
         output: what it printed so far.
-        status: its exit status, 128 and the number for a signal; None while it runs.
-        low_disks: folders on disks with little space left, before it or after it.
+        status: its exit status, 128 plus the number for a signal; None while it runs.
+        low_disks: folders on disks with little free space, before or after it.
         left: something that it started could not be ended.
-        ended_others: something that it started, as with ``&``, still ran when it ended, and was ended.
-        guarded: what it did to what git runs outside of the sandbox, once it is over (see ``guarded_files``).
-        ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (what it started could no longer be
-            seen), ``repositories`` (it went on changing what git runs) or ``output`` when it did not end by itself.
+        ended_others: something that it started, as with ``&``, was still running when it ended, and was ended.
+        guarded: its effect on what git executes outside the sandbox, once it is over (see ``guarded_files``).
+        ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (its processes
+            could no longer be listed), ``repositories`` (it kept changing what git executes) or ``output``; empty if it
+            ended by itself.
     """
 
     def __init__(self, order: Order, output: Output) -> None:
@@ -95,10 +98,14 @@ class Process:
 
     @classmethod
     async def start(cls, order: Order, output: Output, *, told: Callable[[], None] = lambda: None) -> Process:
-        """Start it. ``told`` is called whenever it printed something. Raises ``OSError`` when it cannot be started."""
+        """Start the command.
+
+        ``told`` is called whenever it printed something. Raises ``OSError`` if it cannot be started.
+        """
         self = cls(order, output)
         report = tempfile.TemporaryFile()  # noqa: SIM115 (closed once it is read)
-        # Not an argument: Linux takes none over 128 KB, and a sandbox names every entry beside a closed one (execve(2), MAX_ARG_STRLEN).
+        # Not an argument: Linux limits one to 128 KB, and a sandbox lists every entry beside a hidden one (execve(2),
+        # MAX_ARG_STRLEN).
         said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -120,7 +127,7 @@ class Process:
         finally:
             said.close()
         self._report = report
-        # Nothing is awaited between the start and here, so that a cancellation cannot lose the process.
+        # No await between the start and here, so that a cancellation cannot lose the process.
         self._reading = asyncio.get_running_loop().create_task(self._read(told))
         return self
 
@@ -133,7 +140,7 @@ class Process:
         self._reading.add_done_callback(lambda _task: call())
 
     def so_far(self) -> Guarded:
-        """What it did to what git runs, also while it still runs (``Order.check_s``)."""
+        """Return its effect on what git executes, even while it runs (``Order.check_s``)."""
         if self.running and SUPERVISED and not self._report.closed:
             return replace(guarded(read_report(self._report), self.order), unchecked=False)
         return self.guarded
@@ -143,12 +150,12 @@ class Process:
         return self.status is None
 
     async def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for its end; False when the time was over first. It goes on when the waiting is cancelled."""
+        """Wait for its end; False on timeout. Cancelling the wait does not end it."""
         done, _pending = await asyncio.wait({self._reading}, timeout=timeout_s)
         return bool(done)
 
     async def write(self, text: str, *, close: bool = False) -> None:
-        """Write to its input. Raises ``BrokenPipeError`` when it takes none any more."""
+        """Write to its input. Raises ``BrokenPipeError`` if the input is closed."""
         pipe = self._process.stdin
         if pipe is None or not self.running or pipe.is_closing():
             raise BrokenPipeError
@@ -158,7 +165,7 @@ class Process:
             pipe.close()
 
     async def end(self, why: str = "stopped") -> None:
-        """End it and all that it started; returns when it is gone. One that has ended is left alone."""
+        """End it with everything it started; returns when it is gone. Does nothing after its end."""
         if self.running and not self.ended_by:
             self.ended_by = why
         if not self._reading.done():
@@ -179,7 +186,7 @@ class Process:
                 os.killpg(self.pid, signal.SIGTERM if gently else signal.SIGKILL)
 
     def _told(self) -> None:
-        """What the launcher says at its end; nothing when it was killed itself, and then nothing was restored."""
+        """Read the launcher's final report; empty if the launcher was killed, and then nothing was restored."""
         said = read_report(self._report)
         self.guarded = guarded(said, self.order)
         self.ended_by = self.ended_by or said.get("why", "")
@@ -212,13 +219,15 @@ class Process:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """What a command did to what git runs outside of the sandbox, by names from the workspace on (see ``guarded_files``).
+    """Effect of a command on what git executes outside the sandbox, by paths relative to the workspace (see
+    ``guarded_files``).
 
     Attributes:
-        put_back: it is as it was before; ``gone`` cannot be made again.
-        held: what waits for a person: ``path`` where it was, ``file`` where its content is now, ``why`` (``new`` or ``changed``).
-        not_restored: what could not be restored, with why.
-        unchecked: nothing was looked at: the launcher was killed.
+        put_back: it is as before; ``gone`` cannot be recreated.
+        held: items that wait for a person: ``path`` where it was, ``file`` where its content is now, ``why`` (``new``
+            or ``changed``).
+        not_restored: what could not be restored, and why.
+        unchecked: nothing was checked: the launcher was killed.
     """
 
     put_back: tuple[str, ...] = ()
@@ -229,7 +238,7 @@ class Guarded:
 
     @property
     def text(self) -> str:
-        """The names, in one line for a log."""
+        """Return the names in one line, for a log."""
         if self.unchecked:
             return "Nothing was looked at at its end: the launcher was killed."
         named = {"restored": self.put_back, "held": [each["file"] for each in self.held], "gone": self.gone}
@@ -241,7 +250,7 @@ class Guarded:
 
 
 def read_report(report: IO[bytes]) -> dict[str, Any]:
-    """What the launcher wrote at its end, or so far; nothing when it was killed, or is just writing."""
+    """Return the launcher's report, final or so far; empty if it was killed or is just writing."""
     text = os.pread(report.fileno(), os.fstat(report.fileno()).st_size, 0)
     with contextlib.suppress(ValueError):
         return dict(json.loads(text))
@@ -249,13 +258,15 @@ def read_report(report: IO[bytes]) -> dict[str, Any]:
 
 
 def guarded(report: Mapping[str, Any], order: Order) -> Guarded:
-    """What the launcher restored after a command, or, when it did not come to its end, before that."""
+    """Return what the launcher restored after a command, or before its own premature end."""
     put_back, gone, held, failed = (tuple(report.get(name, ())) for name in ("put_back", "gone", "held", "not_restored"))
     return Guarded(put_back, gone, held, failed, unchecked=not report.get("over") and bool((order.sandbox or {}).get("roots")))
 
 
 def sandbox_text(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
-    """The command line that starts an order: that of the launcher, which reads it from ``file`` and writes to the descriptor ``report``."""
+    """Return the command line of the launcher, which reads the order from ``file`` and writes to the descriptor
+    ``report``.
+    """
     if not SUPERVISED:
         return order.arguments
     said = {
@@ -276,7 +287,7 @@ def sandbox_text(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
 
 
 def _written(order: Order) -> list[str]:
-    """Where a command may write much: the disks of these folders are watched. None for one that only reads."""
+    """Return the writable folders whose disks are watched. Empty for a command that only reads."""
     temporary = order.environment.get("TMPDIR", tempfile.gettempdir())
     if order.sandbox is None:
         return [str(order.folder), temporary]

@@ -1,9 +1,9 @@
 # ruff: noqa: PTH112, PTH118, PTH120
 """Links after which a path leads git to another repository than before. A leaf: the launcher loads it as a file.
 
-``mv src old; ln -s vendor/e src`` brings a person who works in ``src`` into the repository of ``vendor/e``, whose programs they never
-looked at. So a new link counts as a new repository: it waits for a person where it leads into, or above, one that could run a program and
-is not that of a granted folder.
+``mv src old; ln -s vendor/e src`` brings a person who works in ``src`` into the repository of ``vendor/e``, whose
+programs they never reviewed. So a new link counts as a new repository: it is held if it leads into, or above, one that
+could run a program and is not that of a granted folder.
 """
 
 import os
@@ -18,17 +18,17 @@ else:
     from file_trees import FOLDER  # type: ignore[import-not-found,no-redef]
 
 MOST_ENTRIES = 200_000
-"""Files and folders that are looked through where a link leads into a folder of temporary files; one with more counts as hostile."""
+"""Maximum entries scanned where a link leads into a temporary folder; a larger one counts as hostile."""
 
 
 class Search:
-    """Looks at links after a command.
+    """Checks links after a command.
 
     Args:
         roots: the granted folders.
-        writable: other folders that the command may write, as that of temporary files.
-        tops: the folders of the granted ones in which git finds a repository; ``strange``: those of them where it could run a program.
-        is_harmless: whether the repository in a folder elsewhere cannot.
+        writable: other writable folders, such as that of temporary files.
+        tops: granted subfolders in which git finds a repository; ``strange``: those where it could run a program.
+        is_harmless: tells whether the repository in another folder cannot run a program.
     """
 
     def __init__(
@@ -44,10 +44,10 @@ class Search:
         self._is_harmless = is_harmless
 
     def astray(self, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
-        """The links that must not stay, of ``after``: what each said ``before`` and says now, by its path."""
+        """Yield the links of ``after`` that must be removed, given the targets ``before`` and ``after`` by path."""
         for path, target in after.items():
             new = before.get(path) != target
-            # What lies in a folder of temporary files may have been made after the link.
+            # Content of a temporary folder may have been created after the link.
             if (new or self._leads_out(path, target)) and self._is_astray(path, new=new):
                 yield path
 
@@ -58,13 +58,14 @@ class Search:
     def _is_astray(self, path: str, *, new: bool) -> bool:
         real = os.path.realpath(path)
         if any(git_files.below(real, root) for root in self._roots):
-            # Only a new one: the others led there before. Also one to a file or to nothing, where a folder may be made later.
+            # Only new ones: others led there before. Includes links to files or nothing, where a folder may be created
+            # later.
             return new and bool(self._strange) and self._into_strange(path, real)
         temporary = any(git_files.below(real, folder) for folder in self._writable)
         if not (new or temporary) or not os.path.isdir(real):
             return False
         found = self._found_elsewhere(real)
-        # A granted folder may be a part of a repository, and lead to others of it.
+        # A granted folder may be part of a repository, and lead to other parts of it.
         own = not found or found == self._found_elsewhere(os.path.realpath(os.path.dirname(path)))
         return not (own or self._is_harmless(found)) or (temporary and not self._is_harmless_below(real))
 
@@ -75,13 +76,13 @@ class Search:
         return any(each != real and git_files.below(each, real) for each in self._strange)
 
     def _top_of(self, folder: str) -> str:
-        """The folder in which git finds the repository of this one; empty for none in the granted folders."""
+        """Return the folder in which git finds this one's repository; empty if it is in no granted folder."""
         while folder not in self._tops and folder != os.path.dirname(folder):
             folder = os.path.dirname(folder)
         return folder if folder in self._tops else ""
 
     def _found_elsewhere(self, folder: str) -> str:
-        """The repository that git finds in a folder, as it is now; empty for none."""
+        """Return the repository that git now finds in a folder; empty if there is none."""
         while True:
             names = frozenset(name for name in repository_scan.MARKS if os.path.lexists(f"{folder}/{name}"))
             if ".git" in names and (led := git_files.led_to(f"{folder}/.git")):

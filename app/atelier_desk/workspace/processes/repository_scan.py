@@ -1,8 +1,9 @@
 # ruff: noqa: PTH114, PTH115, PTH120, PTH119
-"""Finds what git would take for a repository in a folder. A leaf: the launcher loads it as a file.
+"""Find what git would take for a repository in a folder. A leaf: the launcher loads it as a file.
 
-git looks for ``.git``, a folder or a file that leads to one, and takes any folder with ``HEAD``, ``objects`` and ``refs`` for a repository
-without files of its own; one with ``commondir`` in the place of the last two is a linked one (gitrepository-layout(5), setup.c).
+git looks for ``.git``, a folder or a file that leads to one, and takes any folder with ``HEAD``, ``objects`` and
+``refs`` for a bare repository; ``commondir`` in place of the last two makes it a linked one (gitrepository-layout(5),
+setup.c).
 """
 
 import contextlib
@@ -22,24 +23,28 @@ else:
 
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"
-"""Whether letter case does not count in names of files."""
+"""Whether the file system ignores case."""
 MOST_LINKS = 500_000
-"""Some 150 MB of names."""
+"""Maximum number of links, about 150 MB of names."""
 LONGEST = 16 * 4096
-"""Characters of a path: git finds nothing past PATH_MAX, and 20 000 folders in each other would fill the memory with their names."""
+"""Maximum characters of a path.
+
+Git finds nothing past PATH_MAX, and 20 000 nested folders would fill the memory with their names.
+"""
 _LINKS = 40
-"""Links that one path may lead through (path_resolution(7))."""
+"""Maximum links in one path (path_resolution(7))."""
 
 
 class Scan:
-    """What was found, by absolute path. Not a dataclass: to import those takes longer than all the rest.
+    """Result of a scan, by absolute path. Not a dataclass: importing those takes longer than everything else.
 
     Attributes:
-        repositories: folders that git takes for repositories, and all called ``.git``; of ``searched`` ones wherever they are now.
-        pointers: files and links called ``.git``; ``links``: what all other links lead to, as they say it.
-        entries: files and folders that were looked at.
-        too_many_links: there are more than ``MOST_LINKS``, and ``links`` are not all.
-        unreadable: folders that could not be looked into.
+        repositories: folders that git takes for repositories, and all called ``.git``; ``searched`` ones wherever they
+            are now.
+        pointers: files and links called ``.git``; ``links``: targets of all other links, as written.
+        entries: number of entries visited.
+        too_many_links: ``links`` is incomplete, with more than ``MOST_LINKS``.
+        unreadable: folders that could not be read.
     """
 
     def __init__(self) -> None:
@@ -52,13 +57,13 @@ class Scan:
 
 
 class _Level:
-    """A folder that is open, with its folders that are still to be looked into."""
+    """An open folder with its subfolders still to visit."""
 
     def __init__(self, handle: int, path: str, scan: Scan, searched: Collection[Identity], inodes: Collection[int]) -> None:
         self.handle, self.path = handle, path
         info = os.fstat(handle)
         self.closed = stat.S_IMODE(info.st_mode) if info.st_uid == os.geteuid() and info.st_mode & 0o500 != 0o500 else None
-        """The mode of a folder whose owner took their own rights away: for a moment they have them."""
+        """Mode of a folder whose owner removed their own rights, which are granted temporarily."""
         if self.closed is not None:
             os.fchmod(handle, self.closed | 0o500)
         self.folders: list[str] = []
@@ -93,7 +98,7 @@ class _Level:
 
 
 def is_layout(names: Collection[str]) -> bool:
-    """Whether a folder with these names is one that git takes for a repository."""
+    """Whether git takes a folder with these names for a repository."""
     return "HEAD" in names and ("commondir" in names or ("objects" in names and "refs" in names))
 
 
@@ -103,11 +108,11 @@ def identity(handle: int) -> Identity:
 
 
 class StoppedError(OSError):
-    """Who looks was told to stop."""
+    """The caller asked to stop."""
 
 
 class TooManyError(OSError):
-    """There are more files and folders than may be looked at."""
+    """There are more entries than allowed."""
 
 
 def scan(
@@ -119,16 +124,17 @@ def scan(
     most: int | None = None,
     go_on: Callable[[], bool] | None = None,
 ) -> None:
-    """Look through a folder and all below, following no link.
+    """Scan a folder and everything below without following links.
 
     Args:
         handle: the folder, open; it stays open.
-        searched: folders that are found under any name.
-        most: entries, with all of ``into``, that are looked at.
-        go_on: asked for every folder; once it says no, this stops.
+        searched: folders to find under any name.
+        most: maximum entries, including those already in ``into``.
+        go_on: called for every folder; once it returns False, the scan stops.
 
     Raises:
-        TooManyError: there are more. StoppedError.
+        TooManyError: there are more.
+        StoppedError: ``go_on`` returned False.
     """
     inodes = {inode for _device, inode in searched}
     levels = [_Level(os.dup(handle), root, into, searched, inodes)]
@@ -159,7 +165,7 @@ def scan(
 
 
 def leads_to(path: str, name: str) -> Identity | None:
-    """The folder that a pointer leads to (see ``git_files.target``); None when there is none."""
+    """Return the folder that a pointer leads to (see ``git_files.target``); None if there is none."""
     try:
         opened = os.open(target(path, name) or os.devnull, FOLDER & ~os.O_NOFOLLOW)
     except (OSError, ValueError):
@@ -171,7 +177,7 @@ def leads_to(path: str, name: str) -> Identity | None:
 
 
 def places_on_the_way(path: str) -> Iterator[str]:
-    """Every link that an absolute path leads through, and where it ends: what must stay as it is for the path to mean the same."""
+    """Yield every link in an absolute path, and its final target: they determine what the path means."""
     waiting = [each for each in reversed(path.split("/")) if each]
     here, followed = "", 0
     while waiting:

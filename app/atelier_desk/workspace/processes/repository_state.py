@@ -1,5 +1,8 @@
 # ruff: noqa: PTH119
-"""What is remembered of one repository: what git runs in it, and what makes it one for git. A leaf: the launcher loads it as a file."""
+"""Recorded state of one repository.
+
+What git executes in it, and what makes it a repository. A leaf: the launcher loads it as a file.
+"""
 
 import os
 import re
@@ -15,17 +18,17 @@ else:
     from file_trees import Budget, Identity, Tree  # type: ignore[no-redef]
 
 MOST_BYTES = 8 * 1024 * 1024
-"""Of hooks and settings; with more a command is not started."""
+"""Maximum bytes of hooks and settings; with more, a command is not started."""
 SETTINGS = ("config", "config.worktree")
 OURS = ("hooks", "commondir", *SETTINGS)
-"""In a repository: what git runs, or what says what it runs."""
+"""Parts of a repository that git executes, or that say what it executes."""
 MODES = ("HEAD", "objects", "refs")
-"""What git must be able to read, or it looks for a repository elsewhere."""
+"""Parts that git must be able to read, or it looks for a repository elsewhere."""
 LAYOUT = frozenset((
     "HEAD", "objects", "refs", "config", "config.worktree", "hooks", "info", "description", "branches", "packed-refs", "logs", "index",
     "FETCH_HEAD", "ORIG_HEAD", "modules", "worktrees", "commondir", "gitdir", "shallow", "gc.log", "gc.pid", "lfs", "reftable",
 ))  # fmt: skip
-"""What a repository without files of its own consists of."""
+"""Parts of a bare repository."""
 HOOKS = (
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg", "commit-msg",
     "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive",
@@ -40,12 +43,14 @@ _UNFINISHED = (
     ("sequencer/todo", rb"(?m)^[ \t]*(?:exec|x)\s.*$"),
     ("sequencer/opts", rb"[^\n]*[/\\][^\n]*"),
 )
-"""Of an unfinished rebase or cherry-pick: the lines that run a program when a person continues it (sequencer.c). The name of a strategy is
-a part of a program's name, and may lead to any file with a slash."""
+"""Files of an unfinished rebase or cherry-pick with lines that run a program when it is continued (sequencer.c).
+
+A strategy is part of a program's name, and with a slash may lead to any file.
+"""
 
 
 class Repository:
-    """One before the command. It stays open until ``close``: nothing else gets its inode, should it be deleted."""
+    """A repository before the command. Kept open until ``close``, so that its inode is not reused if it is deleted."""
 
     def __init__(self, path: str, handle: int) -> None:
         self.path = path
@@ -66,7 +71,7 @@ class Repository:
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """What another launcher needs to take over with ``believe``."""
+        """Return the state that another launcher passes to ``believe``."""
         return self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished
 
     def believe(self, state: tuple[Any, ...]) -> None:
@@ -88,7 +93,7 @@ def head_of(handle: int) -> Tree:
 
 
 def is_valid(head: Tree) -> bool:
-    """Whether git takes a folder with this ``HEAD`` for a repository (path.c, validate_headref)."""
+    """Whether git accepts this ``HEAD`` (path.c, validate_headref)."""
     match head:
         case ("link", target):
             return bool(target.startswith("refs/"))
@@ -121,6 +126,6 @@ def unfinished(handle: int) -> frozenset[bytes]:
 
 
 def is_repository(folder: int, name: str) -> bool:
-    """Whether a folder under a name holds more than settings and hooks: it is not copied."""
+    """Whether a folder contains more than settings and hooks: it is then not copied."""
     info = file_trees.found(folder, name)
     return name == ".git" and info is not None and stat.S_ISDIR(info.st_mode)

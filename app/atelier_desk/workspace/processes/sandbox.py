@@ -1,7 +1,7 @@
-"""Which sandbox a command gets.
+"""Choose the sandbox of a command.
 
-What runs without being asked about may read, and can neither write nor talk to anybody. What a person or a rule allows may also write in
-the workspace and in a temporary folder; the network is another yes, and running without a sandbox a third.
+Commands that run unasked may read, but neither write nor use the network. Approved commands may also write in the
+workspace and in a temporary folder; network access needs another approval, and running without a sandbox a third.
 """
 
 from __future__ import annotations
@@ -21,48 +21,57 @@ from atelier_desk.workspace.processes.process import SUPERVISED
 from atelier_desk.workspace.processes.secret_places import SECRETS
 
 FOLDERS = "atelier-commands-"
-"""What the names of the folders of commands begin with, in the system's folder for temporary files."""
+"""Prefix of the folders of commands in the system's temporary folder."""
 Kind = Literal["reading", "workspace", "network", "none"]
-"""What a command is kept in, from the strictest on; ``none`` is no sandbox."""
+"""Kinds of sandbox, strictest first; ``none`` is no sandbox."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
-"""What programs need to run; ``/proc`` of other processes and devices are kept out by Landlock and by their own rights."""
+"""Paths that programs need to run.
+
+``/proc`` of other processes and devices are protected by Landlock and by their permissions.
+"""
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
-"""Files that may be written: nothing stays in them."""
+"""Writable files that store nothing."""
 DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
 KEPT = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
-"""Below a workspace: what a sandboxed command cannot change where there are mounts; elsewhere it is restored (see ``guarded_files``)."""
+"""Workspace paths that a sandboxed command cannot change where mounts are available.
+
+Elsewhere they are restored (see ``guarded_files``).
+"""
 PINNED = ".git"
-"""What it cannot rename or replace there: a folder keeps its place, and a file, which leads to a repository, is read-only."""
+"""Cannot be renamed or replaced there: as a folder it keeps its place, as a file (a pointer) it is read-only."""
 HELD = "checkpoints/held/-launcher"
-"""In the program's own data: what commands left that git would run, until a person says yes."""
+"""Folder in the program's own data: files of commands that git would execute, until a person decides."""
 
 
 def held_in(hidden: Sequence[Path]) -> Path | None:
-    """Where a command's leavings are held: in the program's own data, which is the first of what no command can read."""
+    """Return where files of a command are held: in the program's own data, the first hidden path."""
     return hidden[0] / HELD if hidden else None
 
 
 def available() -> bool:
-    """Whether commands can be confined on this system."""
+    """Whether commands can be sandboxed on this system."""
     return SUPERVISED and (confine.available() or seatbelt.available())
 
 
 def means() -> str:
-    """What confines commands on this system, by its name; empty for nothing."""
+    """Return the name of this system's sandbox; empty if there is none."""
     if not available():
         return ""
     return "sandbox-exec" if seatbelt.available() else f"Landlock {confine.abi()} + seccomp"
 
 
 def reading(*roots: Path, hidden: Iterable[Path] = (), shown: Iterable[str] = (), masked: Iterable[Path] = ()) -> dict[str, Any] | None:
-    """A sandbox that reads the granted folders, the system's programs and ``shown``, but no secrets beside the granted folders; None where
-    there is no sandbox.
+    """Return a sandbox that reads the granted folders, the system's programs and ``shown``; None where no sandbox is
+    available.
+
+    Secrets beside the granted folders are not readable.
 
     Args:
-        hidden: folders that cannot be read even inside a granted one: the program's own data, where its file of keys may be.
-        shown: files and folders besides, as git needs its owner's settings, and a repository that begins above the workspace.
+        hidden: folders that are unreadable even inside a granted one: the program's own data, which may contain keys.
+        shown: further files and folders, such as the user's git settings, and a repository that begins above the
+            workspace.
         masked: as for ``working``.
     """
     if not available():
@@ -79,13 +88,13 @@ def reading(*roots: Path, hidden: Iterable[Path] = (), shown: Iterable[str] = ()
     masks = _masks(empty)
     if masks:
         masks["shared"] = masks["empty_folder"]
-    if not hides():  # then what lies above is not listed either
+    if not hides():  # then parents cannot be listed either
         own = [found for root in own for found in _without(root, data)]
     return {"kind": "reading", "read": [*system, *own, *more], "write": list(NOWHERE), **masks}
 
 
 def is_of_system(program: str) -> bool:
-    """Whether a program, links followed, lies in the folders that every sandbox reads."""
+    """Whether a program, links resolved, lies in the folders that every sandbox reads."""
     return bool(program) and _below(Path(realpath(program)), seatbelt.SYSTEM if seatbelt.available() else SYSTEM)
 
 
@@ -103,19 +112,21 @@ def working(
     changes_repositories: bool = False,
     pinned: Iterable[Path] = (),
 ) -> dict[str, Any] | None:
-    """A sandbox that writes in the workspace and in ``temporary``, and reads all but secrets, or ``only`` some files; None where there is
-    no sandbox.
+    """Return a sandbox that writes in the workspace and in ``temporary``, and reads everything except secrets, or ``only``
+    some paths.
+
+    None where no sandbox is available.
 
     Args:
-        hidden: folders besides that cannot be read: the program's own data.
-        network: it may open connections.
-        shown: folders that are read although they lie beside secrets, as those of skills do; without links.
-        read_only: files and folders below ``roots`` that cannot be changed where the system has mounts (``has_mounts``).
-        only: what is read besides the system's programs, ``roots`` and ``shown``; None: everything but secrets.
-        masked: files and folders in whose place the command sees an empty one. They need mounts: without them it does not start.
-        held: where ``guarded_files`` puts what it takes away, out of the command's reach.
-        changes_repositories: to change settings of repositories is what the command is for, and a person or a rule allowed it.
-        pinned: folders below ``roots`` that keep their names and places, and are written as before; they need mounts.
+        hidden: further unreadable folders: the program's own data.
+        network: allow connections.
+        shown: folders that are readable although they lie beside secrets, such as those of skills; without links.
+        read_only: files and folders below ``roots`` that cannot be changed where mounts are available (``has_mounts``).
+        only: readable paths besides the system's programs, ``roots`` and ``shown``; None: everything except secrets.
+        masked: files and folders that appear empty. They need mounts: without them the command does not start.
+        held: where ``guarded_files`` puts what it removes, out of the command's reach.
+        changes_repositories: changing repository settings is the purpose of the command, and was approved.
+        pinned: writable folders below ``roots`` that cannot be renamed or moved; they need mounts.
     """
     if not available():
         return None
@@ -124,7 +135,7 @@ def working(
     closed = {realpath(path) for path in secret if seatbelt.available() or lexists(path)}
     written = [realpath(root) for root in roots]
     (temporary / "shm").mkdir(parents=True, exist_ok=True, mode=0o700)
-    # The folder for shared memory by itself: mounted over another one, it is no longer below the temporary folder.
+    # A separate folder for shared memory: once mounted elsewhere, it is no longer below the temporary folder.
     own = (temporary, temporary / "shm")
     kind = "network" if network else "workspace"
     fixed = KEPT[:1] if changes_repositories else KEPT
@@ -136,13 +147,13 @@ def working(
     keep += [path for each in read_only if os.path.exists(path := realpath(each)) and path not in keep]  # noqa: PTH110
     empty = sorted({realpath(each) for each in masked})
     closed |= {realpath(_nothing())} if empty else set()
-    # What a command can write it could put a link in the place of.
+    # The command could replace a writable path by a link.
     readable = ["/"]
     if only is not None:
         readable = [*(seatbelt.SYSTEM if seatbelt.available() else SYSTEM), *written, *map(realpath, only)]
     opened = [str(each) for each in shown if not _below(each, written) or _below(each, closed)]
     if seatbelt.available():
-        # Devices are left to the rights of their files.
+        # Devices are protected by their permissions.
         limits = seatbelt.profile(
             readable,
             [*written, "/dev/null", "/dev/zero"],
@@ -168,7 +179,7 @@ def working(
 
 
 def _masks(masked: list[str]) -> dict[str, Any]:
-    """What stands in the place of masked files and folders: an empty one that nobody can write."""
+    """Return what replaces masked files and folders: empty ones that nobody can write."""
     if not masked:
         return {}
     file, folder = _nothing() / "file", _nothing() / "folder"
@@ -178,7 +189,7 @@ def _masks(masked: list[str]) -> dict[str, Any]:
 
 
 def _nothing() -> Path:
-    """The folder of what is empty. No command can write in it: a link there would lead to what is to be hidden."""
+    """Return the folder of empty items. No command can write to it: a link in it would expose hidden content."""
     return Path(_empty().name)
 
 
@@ -190,33 +201,33 @@ def _empty() -> tempfile.TemporaryDirectory[str]:
 
 
 def hides() -> bool:
-    """Whether files that a rule denies can be hidden from a command: by mounts of its own, or on macOS by its profile."""
+    """Whether denied files can be hidden from a command: by its own mounts, or on macOS by its profile."""
     return has_mounts() or seatbelt.available()
 
 
 def has_mounts() -> bool:
-    """Whether a command gets a view of the disk of its own, in which files can be masked and made read-only."""
+    """Whether a command gets its own view of the disk, in which files can be masked and made read-only."""
     return bool(_namespaces() & namespaces.MOUNTS)
 
 
 def has_processes() -> bool:
-    """Whether a command gets PID and IPC namespaces of its own, in which no other processes and no shared memory of others are."""
+    """Whether a command gets its own PID and IPC namespaces, without other processes and their shared memory."""
     return bool(_namespaces() & namespaces.PROCESSES)
 
 
 def has_proc() -> bool:
-    """Whether such a command gets a /proc that shows its own processes alone; in most containers it sees the others by name."""
+    """Whether such a command gets a /proc that shows only its own processes; in most containers it also sees others."""
     return bool(_namespaces() & namespaces.PROC)
 
 
 def holds_signals() -> bool:
-    """Whether commands can send signals to their own processes alone; for those that only read it is up to Landlock."""
+    """Whether commands can only signal their own processes; for read-only ones that depends on Landlock."""
     return confine.abi() >= 6 or seatbelt.available()
 
 
 @cache
 def _namespaces() -> int:
-    """What a command gets here (``namespaces.try_all``). Tried once in a process of its own; some 50 ms."""
+    """Return what a command gets here (``namespaces.try_all``). Tested once in a separate process, about 50 ms."""
     if not available() or sys.platform != "linux":
         return 0
     tried = subprocess.run((sys.executable, "-I", "-S", namespaces.__file__), stdin=subprocess.DEVNULL, capture_output=True, check=False)
@@ -228,14 +239,14 @@ def _below(path: Path, folders: Iterable[str]) -> bool:
 
 
 def _closed_in(root: str, closed: set[str]) -> set[str]:
-    """What is closed of a workspace: one in shared memory lies among the devices, and is none."""
+    """Return the closed parts of a workspace: one in shared memory lies among the devices, but is none."""
     return closed - {"/dev"} if root.startswith(f"{namespaces.SHARED}/") else closed
 
 
 def _without(path: str, closed: set[str]) -> list[str]:
-    """The folders and files that together hold all of ``path`` but what is closed.
+    """Return the paths that together contain all of ``path`` except closed ones.
 
-    Links are left out where something is closed beside them: what they lead to is there under its own name, or closed.
+    Links beside closed paths are omitted: their targets are listed under their own names, or closed.
     """
     below = {each for each in closed if each == path or each.startswith(path.rstrip("/") + "/")}
     if path in below or any(path.startswith(each.rstrip("/") + "/") for each in closed):

@@ -1,7 +1,8 @@
-"""The sandbox of macOS: the limits of a command as a profile for ``sandbox-exec`` (sandbox-exec(1)), whose form Apple does not document.
+"""The macOS sandbox: a command's limits as a profile for ``sandbox-exec`` (sandbox-exec(1)), whose format Apple does not
+document.
 
-What it holds follows the profiles of Chromium and of programs like this one. The text is made of the limits alone; whether this machine
-really keeps to it is tried once, before anything relies on it.
+The content follows the profiles of Chromium and similar programs. The text depends only on the limits; whether this
+machine enforces it is tested once before it is relied on.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SYSTEM = (
     "/usr", "/bin", "/sbin", "/opt", "/nix", "/dev", "/System", "/Library", "/Applications", "/private/etc", "/private/var/db",
     "/private/var/select", "/private/var/run/resolv.conf",
 )  # fmt: skip
-"""What programs need to run, links followed: the names that the sandbox compares."""
+"""Paths that programs need to run, links resolved: the names that the sandbox compares."""
 TRIED_S = 5.0
 _BASE = """\
 (version 1)
@@ -55,14 +56,14 @@ def profile(
     shown: Iterable[str] = (),
     network: bool = False,
 ) -> str:
-    """What a command may do. Paths are absolute and without links; of two rules that fit, the later one holds.
+    """Return the profile of a command. Paths are absolute and without links; of two matching rules the later one applies.
 
     Args:
-        read, write: folders and files, with all below them; what may be written may be read.
-        keep: what stays as it is, also below ``write``.
-        closed: what can be neither read nor written, also below these.
-        own: what can be read and written wherever it lies.
-        shown: what can be read wherever it lies.
+        read, write: folders and files with everything below; writable ones are readable.
+        keep: read-only, even below ``write``.
+        closed: neither readable nor writable, even below these.
+        own: readable and writable wherever it lies.
+        shown: readable wherever it lies.
     """
     written = list(dict.fromkeys(write))
     lines = [_BASE, _rule("allow", "file-read*", [*read, *written]), _rule("allow", "file-write*", written)]
@@ -82,9 +83,10 @@ def _quoted(path: str) -> str:
 
 @cache
 def available() -> bool:
-    """Whether this is macOS and its sandbox keeps to a profile: a command in it may write in one folder and not in the other.
+    """Whether this is macOS with a sandbox that enforces a profile: a test command may write in one folder and not in the
+    other.
 
-    Tried once, in a tenth of a second.
+    Tested once, in a tenth of a second.
     """
     if sys.platform != "darwin" or not os.access(PROGRAM, os.X_OK):
         return False

@@ -1,9 +1,10 @@
-"""Where programs keep keys, passwords, sessions and what was typed: none of it can be read in the sandbox.
+"""Where programs store keys, passwords, sessions and histories: unreadable in the sandbox.
 
-Names are below the home folder; a folder stands for all in it. Each comes from the documentation of the program, or from
-its source where that says nothing. What builds read at every start and rarely holds a token stays readable, or no build
-would run: ``.gitconfig``, ``.condarc``, ``.yarnrc``, ``pip.conf``, ``NuGet.Config``, ``.terraformrc``. Of bundler,
-composer, npm and poetry it is closed, and a command is told of other places instead (``boxed`` in ``tools.shell.running``).
+Names are relative to the home folder; a folder stands for everything in it. Each comes from the program's
+documentation, or its source where that is silent. Files that builds read at every start and that rarely contain a token
+stay readable, or no build would run: ``.gitconfig``, ``.condarc``, ``.yarnrc``, ``pip.conf``, ``NuGet.Config``,
+``.terraformrc``. Those of bundler, composer, npm and poetry are closed, and commands are given other paths instead
+(``boxed`` in ``tools.shell.running``).
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ _KEYS = (
     ".ssh", ".gnupg", ".age", ".config/age", ".config/sops", ".password-store", ".local/share/gopass",
     ".config/keepassxc", ".cache/keepassxc", ".config/1Password", ".config/op", ".op", ".config/Bitwarden",
     ".config/Bitwarden CLI", ".config/rbw", ".local/share/rbw",
-    # Key rings of desktops, certificates of NSS, PKCS#11 and Kerberos.
+    # Keyrings of desktops, certificates of NSS, PKCS#11 and Kerberos.
     ".local/share/keyrings", ".local/share/kwalletd", ".local/share/gnome-keyring", ".pki", ".local/share/pki",
     ".Xauthority", ".ICEauthority", ".k5login", ".config/krb5",
     # Wallets.
     ".electrum", ".bitcoin", ".ethereum", ".config/solana", ".monero",
 )  # fmt: skip
 _CLOUDS = (
-    # Command lines of clouds and hosts: where each writes its token after "login".
+    # Command lines of clouds and hosts: where each stores its token after "login".
     ".aws", ".azure", ".kube", ".docker", ".config/containers", ".config/gcloud", ".config/doctl", ".config/hcloud",
     ".config/scw", ".config/fly", ".fly", ".config/stripe", ".config/heroku", ".railway", ".config/railway",
     ".netlify", ".config/netlify", ".vercel", ".config/vercel", ".local/share/com.vercel.cli",
@@ -31,7 +32,7 @@ _CLOUDS = (
     ".kaggle", ".cache/huggingface/token", ".cache/huggingface/stored_tokens", ".huggingface",
 )  # fmt: skip
 _SOURCES = (
-    # Hosts of sources and registries of packages.
+    # Source hosts and package registries.
     ".netrc", "_netrc", ".authinfo", ".authinfo.gpg", ".git-credentials", ".config/git/credentials",
     ".git-credential-cache", ".cache/git/credential", ".config/gh", ".config/hub", ".config/glab-cli", ".config/tea",
     ".npmrc", ".yarnrc.yml", ".pypirc", ".config/pypoetry/auth.toml", ".local/share/uv/credentials",
@@ -46,7 +47,7 @@ _DATABASES = (
     ".local/share/DBeaverData", ".config/beekeeper-studio", ".config/mssql-cli",
 )  # fmt: skip
 _BROWSERS = (
-    # Profiles of browsers and of programs with sessions: as a package, in a snap, in a Flatpak, and what they cache.
+    # Profiles of browsers and of programs with sessions: native package, snap, Flatpak, and their caches.
     ".mozilla", ".thunderbird", ".config/google-chrome", ".config/google-chrome-beta", ".config/chromium",
     ".config/BraveSoftware", ".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".config/mozilla",
     ".librewolf", ".waterfox", ".zen", ".tor-browser", ".local/share/torbrowser", ".config/falkon",
@@ -63,7 +64,7 @@ _BROWSERS = (
     ".config/Cursor/User/globalStorage", ".config/JetBrains", ".config/github-copilot",
 )  # fmt: skip
 _TYPED = (
-    # Histories: what was typed holds passwords. What was thrown away was meant to be gone.
+    # Histories: typed commands contain passwords. Trash: it was meant to be gone.
     ".bash_history", ".zsh_history", ".zhistory", ".histfile", ".sh_history", ".ksh_history", ".history",
     ".local/share/fish/fish_history", ".local/share/atuin", ".local/state/bash", ".local/state/zsh",
     ".local/share/nushell", ".config/nushell/history.txt", ".config/nushell/history.sqlite3", ".python_history",
@@ -74,7 +75,7 @@ _TYPED = (
     ".ipython/profile_default/history.sqlite", ".local/share/recently-used.xbel", ".local/share/Trash",
 )  # fmt: skip
 _AGENTS = (
-    # Programs like this one, and this one itself: keys, conversations, memories.
+    # Agents like this one, and this one itself: keys, conversations, memories.
     ".claude", ".claude.json", ".codex", ".gemini", ".config/opencode", ".local/share/opencode", ".aider.conf.yml",
     ".config/goose", ".continue", ".ollama/id_ed25519", ".config/io.datasette.llm", ".config/openai",
     ".config/atelier", ".local/share/atelier", ".local/state/atelier",

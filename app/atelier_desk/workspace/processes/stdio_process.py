@@ -1,7 +1,7 @@
-"""A program that is talked with over its input and output, a line at a time, such as a server of tools.
+"""A program that communicates over its input and output, line by line, such as an MCP server.
 
-It is started and ended as any command (``process``, ``launch``): what it starts ends with it, and all of it with Atelier, also when that
-is killed.
+It is started and ended like any command (``process``, ``launch``): everything it starts ends with it, and all of it
+with Atelier, even if that is killed.
 """
 
 from __future__ import annotations
@@ -19,28 +19,30 @@ from typing import IO
 from atelier_desk.workspace.processes.process import SUPERVISED, Guarded, Order, guarded, read_report, sandbox_text
 
 LONGEST_LINE = 16 * 1024 * 1024
-"""Bytes; a longer one ends the program."""
+"""Maximum bytes of a line; a longer one ends the program."""
 LAST_WORDS = 16 * 1024
-"""Bytes of what it printed last on standard error that are kept."""
+"""Bytes of its latest standard error that are stored."""
 ASKED_S = 0.3
 """Seconds it has to end by itself after its input was closed."""
 ENDS_S = 65.0
-"""Seconds its supervisor has to end all of it and to restore what git runs: its own limits and a minute."""
+"""Maximum seconds for its supervisor to end everything and restore what git executes: its own limits and a minute."""
 _CHUNK = 64 * 1024
 _LINES, _WINDOW_S = 200, 0.05
-"""A program that writes more lines than this in so many seconds is read more slowly: its pipe fills, and it has to wait."""
+"""A program that writes more lines than this in so many seconds is read more slowly, so that its pipe fills and it blocks.
+"""
 
 
 class LineTooLongError(Exception):
-    """It wrote more than ``LONGEST_LINE`` bytes without an end of line."""
+    """It wrote more than ``LONGEST_LINE`` bytes without a line end."""
 
 
 class StdioProcess:
     """A started program.
 
     Attributes:
-        guarded: what it did to what git runs, known after ``end``.
-        ended_by: why its supervisor ended it (``memory``, ``processes``, ``stopped``), known after ``end``; empty when it ended by itself.
+        guarded: its effect on what git executes, known after ``end``.
+        ended_by: why its supervisor ended it (``memory``, ``processes``, ``stopped``), known after ``end``; empty if it
+            ended by itself.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, order: Order, report: IO[bytes]) -> None:
@@ -54,7 +56,7 @@ class StdioProcess:
 
     @classmethod
     async def start(cls, order: Order) -> StdioProcess:
-        """Start it. Raises ``OSError`` when it cannot be."""
+        """Start the program. Raises ``OSError``."""
         report = tempfile.TemporaryFile()  # noqa: SIM115 (closed once it is read)
         said = tempfile.TemporaryFile()  # noqa: SIM115 (closed below)
         try:
@@ -83,17 +85,17 @@ class StdioProcess:
 
     @property
     def status(self) -> int | None:
-        """Its exit status once it has ended, 128 and the number for a signal."""
+        """Exit status after its end, 128 plus the number for a signal."""
         code = self._process.returncode
         return code if code is None or code >= 0 else 128 - code
 
     @property
     def last_words(self) -> str:
-        """What it printed last on standard error."""
+        """Latest standard error."""
         return self._errors.decode("utf-8", "replace").strip()
 
     async def write(self, data: bytes) -> None:
-        """Write to its input. Raises ``OSError`` when it takes none any more."""
+        """Write to its input. Raises ``OSError`` if the input is closed."""
         pipe = self._process.stdin
         assert pipe is not None
         if pipe.is_closing():
@@ -102,7 +104,7 @@ class StdioProcess:
         await pipe.drain()
 
     async def lines(self) -> AsyncIterator[bytes]:
-        """Its output, until it ends. Raises ``LineTooLongError``."""
+        """Yield its output lines until it ends. Raises ``LineTooLongError``."""
         pipe = self._process.stdout
         assert pipe is not None
         loop = asyncio.get_running_loop()
@@ -124,7 +126,7 @@ class StdioProcess:
                 count, since = 0, loop.time()
 
     async def end(self) -> None:
-        """Close its input, and end it and all that it started unless it ends by itself. Returns when it is gone."""
+        """Close its input, then end it with everything it started unless it ends by itself. Returns when it is gone."""
         pipe = self._process.stdin
         if pipe is not None:
             pipe.close()
@@ -137,27 +139,27 @@ class StdioProcess:
         finally:
             self._listening.cancel()
             self._read_report()
-            # Who inherited its pipes and got away would keep them open.
+            # An escaped process that inherited its pipes would keep them open.
             transport = getattr(self._process, "_transport", None)
             if transport is not None:
                 transport.close()
 
     async def wait(self) -> int:
-        """Its exit status, once it has ended."""
+        """Wait for its end; return the exit status."""
         await self._process.wait()
         return self.status or 0
 
     async def _gone(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                # Its output has to be taken from it, or it would never come to its end.
+                # Its output must be drained, or it would never end.
                 drain = self._process.stdout
                 while drain is not None and await drain.read(_CHUNK):
                     pass
                 await self._process.wait()
         except TimeoutError:
             return self._process.returncode is not None
-        except RuntimeError:  # somebody reads it still
+        except RuntimeError:  # somebody still reads it
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._process.wait()

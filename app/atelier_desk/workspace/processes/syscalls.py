@@ -1,9 +1,9 @@
-"""Which system calls the sandbox refuses, as a filter for seccomp. A leaf: the launcher loads it as a file.
+"""The system calls that the sandbox refuses, as a seccomp filter. A leaf: the launcher loads it as a file.
 
-Landlock covers files, and of other processes only what ptrace could do and, from version 6 on, signals. The tables below
-are what came of going through all calls of Linux 6.18 (``syscall_64.tbl``, ``asm-generic/unistd.h``): every call that
-takes a process, a thread, a user, a group of processes or a key, or that otherwise acts on something beyond the process
-and the files that it may open. What is in none of them acts on the caller, its children and its open files alone.
+Landlock covers files, and of other processes only ptrace and, from version 6 on, signals. The tables result from
+reviewing all calls of Linux 6.18 (``syscall_64.tbl``, ``asm-generic/unistd.h``): every call that takes a process, a
+thread, a user, a process group or a key, or otherwise affects something beyond the process and the files it may open.
+Calls in none of the tables affect only the caller, its children and its open files.
 """
 
 import ctypes
@@ -28,32 +28,42 @@ ALWAYS = {
         "clock_settime adjtimex clock_adjtime sethostname setdomainname iopl ioperm personality syslog vhangup"
     ),
 }
-"""Refused in every sandbox, by what they reach."""
+"""Refused in every sandbox, grouped by what they affect."""
 METADATA = (
     "chmod fchmod chown fchown lchown fchmodat fchownat fchmodat2 setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr "
     "fremovexattr removexattrat utime utimes utimensat futimesat mknod mknodat file_setattr"
 )
-"""Modes, owners and times of files, which Landlock does not cover. Left to what may write: no build does without them."""
+"""Modes, owners and times of files, which Landlock does not cover.
+
+Allowed in writing sandboxes: no build works without them.
+"""
 KEYS = (
     "shmget shmat shmctl shmdt semget semop semtimedop semctl msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend "
     "mq_timedreceive mq_notify mq_getsetattr"
 )
-"""Shared memory, semaphores and queues of System V and POSIX, found by a key or a name by every process of the user.
-Refused unless the command has an IPC namespace of its own: fakeroot and PostgreSQL need them."""
+"""System V and POSIX shared memory, semaphores and queues, accessible by key or name to every process of the user.
+
+Refused unless the command has its own IPC namespace: fakeroot and PostgreSQL need them.
+"""
 PROCESSES = "process_madvise process_mrelease"
-"""Take a process as a descriptor. Refused unless the command has a PID namespace of its own."""
+"""Take a process as a descriptor. Refused unless the command has its own PID namespace."""
 F_SETPIPE_SZ = 1031
 PIPE_BYTES = 64 * 1024
-"""What a pipe holds (pipe(7)). A larger one is refused: what waits in pipes counts against no memory limit but ours (``usage``)."""
+"""Default capacity of a pipe (pipe(7)).
+
+Larger ones are refused: only our own limit (``usage``) counts data in pipes.
+"""
 _CALLER = {0: 0}
 OWN = {
     "prlimit64": _CALLER, "sched_setaffinity": _CALLER, "sched_setscheduler": _CALLER, "sched_setparam": _CALLER,
     "sched_setattr": _CALLER, "migrate_pages": _CALLER, "move_pages": _CALLER, "get_robust_list": _CALLER,
     "setpriority": {0: 0, 1: 0}, "ioprio_set": {0: 1, 1: 0},
 }  # fmt: skip
-"""Take a process by its number, and a user's rights are enough to reach another one. Unless the command has a PID
-namespace of its own, the arguments at these places must have these values: 0 for the caller itself, and a process
-instead of a group or all of a user."""
+"""Take a process by number, with the user's rights.
+
+Unless the command has its own PID namespace, the arguments at these positions must have these values: 0 for the caller
+itself, and a process instead of a group or all of a user.
+"""
 LEFT = {
     "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal fcntl": (
         "Signals, for fcntl those of F_SETOWN. A PID namespace has no other processes; without one Landlock keeps them to "
@@ -78,11 +88,11 @@ LEFT = {
     "socketpair pipe2 memfd_create mmap": "Reached by nobody who was not given the descriptor or forked from the caller.",
     "sync syncfs": "Wait for the disk; change nothing.",
 }
-"""Calls that take a process, a user or the like and are left, each with the reason."""
+"""Calls that take a process, a user or the like and are allowed, each with the reason."""
 _NEW = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
-"""The flags of clone(2) that make namespaces."""
+"""Namespace flags of clone(2)."""
 _FAMILIES = (2, 10, 16)
-"""Sockets that the network needs: IPv4, IPv6, and netlink, which names are looked up with (socket(2))."""
+"""Sockets needed for networking: IPv4, IPv6, and netlink for name resolution (socket(2))."""
 
 _SAME = {
     "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
@@ -128,7 +138,10 @@ ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
         "ioprio_set": 30, "fcntl": 25,
     }),
 }  # fmt: skip
-"""For each architecture its audit number (linux/audit.h) and the numbers of the calls above (asm/unistd.h); it lacks some of them."""
+"""By architecture.
+
+Its audit number (linux/audit.h) and the numbers of the calls above (asm/unistd.h), where they exist.
+"""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _GIVE = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERROR, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
@@ -137,12 +150,12 @@ _PR_SET_SECCOMP = 22
 
 
 def names(*, works: bool, network: bool, alone: bool) -> set[str]:
-    """The calls that are refused whatever their arguments.
+    """Return the calls that are refused regardless of arguments.
 
     Args:
         works: it may write files, so it may change their modes and times.
-        network: sockets of the internet are free.
-        alone: it has PID and IPC namespaces of its own.
+        network: internet sockets are allowed.
+        alone: it has its own PID and IPC namespaces.
     """
     found = set(" ".join(ALWAYS.values()).split())
     found = found - set(METADATA.split()) if works else found | set(METADATA.split())
@@ -152,22 +165,23 @@ def names(*, works: bool, network: bool, alone: bool) -> set[str]:
 
 
 def program(machine: str, *, works: bool, network: bool, alone: bool) -> bytes:
-    """The filter (struct sock_filter of linux/filter.h) for an architecture; the arguments are those of ``names``."""
+    """Return the filter (struct sock_filter of linux/filter.h) for an architecture; arguments as in ``names``."""
     architecture, numbers = ARCHITECTURES[machine]
     refuse = (_GIVE, 0, 0, _ERROR | errno.EPERM)
-    # Another architecture's calls have other numbers: whoever makes one is ended. x86_64 takes the same calls a second
-    # time, above a number.
+    # Another architecture's calls have other numbers: a process that makes one is killed. x86_64 accepts the same calls
+    # a second time above a number.
     lines = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, architecture), (_GIVE, 0, 0, _KILL), (_LOAD, 0, 0, _NUMBER)]
     lines += [(_AT_LEAST, 0, 1, 0x40000000), refuse]
     refused = names(works=works, network=network, alone=alone) & numbers.keys()
     for name in sorted(refused):
         lines += [(_EQUAL, 0, 1, numbers[name]), refuse]
-    # Its arguments are in memory, where no filter looks. Who hears that there is no such call takes the older one.
+    # Its arguments are in memory, where filters cannot look. Told that the call does not exist, programs use the older
+    # one.
     lines += [(_EQUAL, 0, 1, numbers["clone3"]), (_GIVE, 0, 0, _ERROR | errno.ENOSYS)]
     looks = {"clone": [_argument(0), (_ANY_BIT, 0, 1, _NEW), refuse]}
     looks["fcntl"] = [_argument(1), (_EQUAL, 0, 3, F_SETPIPE_SZ), _argument(2), (_AT_LEAST, 0, 1, PIPE_BYTES + 1), refuse]
     if not alone:
-        # A number of a process is an int: the kernel looks at the low half of the argument alone.
+        # A process number is an int: the kernel uses only the low half of the argument.
         for name, values in OWN.items():
             looks[name] = []
             for place, value in values.items():
@@ -187,7 +201,10 @@ def _argument(place: int) -> tuple[int, int, int, int]:
 
 
 def install(libc: ctypes.CDLL, *, works: bool, network: bool, alone: bool) -> None:
-    """Filter the calls of this process and of all it starts, for good. Raises ``OSError`` when the system refuses."""
+    """Irrevocably filter the calls of this process and everything it starts.
+
+    Raises ``OSError`` if the system refuses.
+    """
     lines = program(platform.machine(), works=works, network=network, alone=alone)
     buffer = ctypes.create_string_buffer(lines, len(lines))
     header = struct.pack("HP", len(lines) // 8, ctypes.addressof(buffer))

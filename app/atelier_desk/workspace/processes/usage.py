@@ -1,7 +1,9 @@
 # ruff: noqa: PTH115, PTH116, PTH123, PTH208
-"""What a command and all that it started use: processes, memory, disks. A leaf: the launcher loads it as a file.
+"""Resources used by a command and everything it started: processes, memory, disks. A leaf: the launcher loads it as a
+file.
 
-Where it cannot be told, that is said (``UnknownError``), never "nothing": a launcher without file descriptors sees no children either.
+If usage cannot be determined, ``UnknownError`` is raised, never 0 returned: a launcher without file descriptors sees no
+children either.
 """
 
 import contextlib
@@ -15,20 +17,20 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 _WORTH_LOOKING = 64 * 1024**2
 _WORTH_COUNTING = 1024**3
 PIPE_BYTES = 64 * 1024
-"""Of a pipe; more is refused (``syscalls``)."""
+"""Maximum bytes of a pipe; more is refused (``syscalls``)."""
 SOCKET_BYTES = 212_992
-"""Of a socket: net.core.wmem_max as Linux has it, beyond which no program can go (socket(7))."""
+"""Maximum bytes of a socket: Linux's net.core.wmem_max, which no program can exceed (socket(7))."""
 LEAST_FREE = 1024**3
 LEAST_SHARE = 10
-"""A disk is low with less than this many bytes free, or less than this part of its size, whichever is less."""
+"""A disk is low below this many free bytes, or this fraction of its size, whichever is less."""
 
 
 class UnknownError(Exception):
-    """The system does not tell which processes there are."""
+    """The system does not reveal the existing processes."""
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process started and that are not collected yet; none when it is gone itself.
+    """Return the uncollected children of a process; empty if it is gone.
 
     Raises ``UnknownError``.
     """
@@ -48,12 +50,12 @@ def children_of(pid: int) -> list[int]:
 
 
 def tells() -> bool:
-    """Whether this system tells the children of processes: Linux with /proc, built to do so."""
+    """Whether this system lists children of processes: Linux with /proc, built with this option."""
     return sys.platform == "linux" and os.access(f"/proc/self/task/{os.getpid()}/children", os.R_OK)
 
 
 def descendants(top: int) -> list[int]:
-    """Process ids below ``top``. Raises ``UnknownError``."""
+    """Return process ids below ``top``. Raises ``UnknownError``."""
     found: list[int] = []
     if not os.access(f"/proc/{top}/task", os.X_OK):
         raise UnknownError
@@ -66,7 +68,7 @@ def descendants(top: int) -> list[int]:
 
 
 def children_by_number() -> Iterator[int]:
-    """The children of this process, without files: the kernel is asked about every number there may be (waitid(2)).
+    """Yield the children of this process without using files: asks the kernel about every possible number (waitid(2)).
 
     Takes some seconds.
     """
@@ -91,7 +93,7 @@ _MOST_PROCESSES = _most_processes()
 
 
 def shared_memory() -> int:
-    """Bytes of shared memory in this system: files in memory, System V, what processes share. 0 where it is not told."""
+    """Return the bytes of shared memory in this system: files in memory, System V, shared mappings. 0 if unknown."""
     try:
         with open("/proc/meminfo", "rb") as file:
             for line in file:
@@ -105,20 +107,22 @@ def shared_memory() -> int:
 class Memory:
     """Counts the bytes that processes hold in memory together.
 
-    What they share counts once however many share it, and also where no process has it mapped: files in memory that are
-    open (memfd_create(2)), and mappings that were given back while the memory was kept. It is looked for only while the
-    system has more shared memory than at the start, or at any time since, and counts up to that difference.
-
-    What waits in pipes and sockets is told by nobody: each counts as full, where there are so many that it matters.
+    Shared memory counts once, even if no process has it mapped: open files in memory (memfd_create(2)), and unmapped
+    memory that is still held. These are searched only while the system has more shared memory than its minimum since
+    the start, and count up to that difference. Data in pipes and sockets is not reported by the system: if there are
+    many, each counts as full.
     """
 
     def __init__(self, folder: str = "") -> None:
-        """``folder``: what stands in for shared memory (/dev/shm); it counts where it lies in memory."""
+        """``folder``: replaces shared memory (/dev/shm); counted if it lies in memory."""
         self._folder = folder
         self._least = shared_memory()
 
     def of(self, pids: list[int], keys: int) -> int:
-        """Bytes of these processes. ``keys``: bytes of System V shared memory among it. Raises ``UnknownError``."""
+        """Return the bytes of these processes.
+
+        ``keys``: bytes of System V shared memory among them. Raises ``UnknownError``.
+        """
         own = mapped = descriptors = 0
         for pid in pids:
             try:
@@ -130,7 +134,7 @@ class Memory:
             except (OSError, ValueError) as error:
                 raise UnknownError from error
             own += resident - shared
-            # Programs and libraries, for the most part: what two processes have of them is the same.
+            # Mostly programs and libraries, which processes share.
             mapped = max(mapped, shared)
         there = shared_memory()
         self._least = min(self._least, there)
@@ -140,20 +144,20 @@ class Memory:
             try:
                 found = keys + sum(self._files(pids).values())
             except OSError:
-                # One that hides what it has open (PR_SET_DUMPABLE): it may be all of it.
+                # A process that hides its open files (PR_SET_DUMPABLE) may hold all of it.
                 found = grown
         waiting = descriptors * SOCKET_BYTES
         if waiting > _WORTH_COUNTING:
-            # Where one hides what it has open, all of it may be sockets.
+            # If one hides its open files, all of them may be sockets.
             with contextlib.suppress(OSError):
                 waiting = sum({key: size for pid in pids for key, size in _buffers(pid)}.values())
         counted = waiting if waiting > _WORTH_COUNTING else 0
         return own * PAGE + max(mapped * PAGE, min(grown, found)) + counted
 
     def _files(self, pids: Iterable[int]) -> dict[tuple[int, int], int]:
-        """Bytes at most that each file in memory takes, by its device and number. Raises ``OSError``.
+        """Return the maximum bytes of each file in memory, by device and inode. Raises ``OSError``.
 
-        Those that are open, that are mapped, and those of the folder.
+        Covers open and mapped files, and those in the folder.
         """
         found: dict[tuple[int, int], int] = {}
         for key, size in itertools.chain(_below(self._folder), *(each(pid) for pid in pids for each in (_open, _mapped))):
@@ -162,8 +166,8 @@ class Memory:
 
 
 def _descriptors(pid: int) -> int:
-    """How many files a process has open; 0 where an older system hides it. Raises ``OSError`` when it is gone."""
-    # Linux tells it as the size of the folder from version 6.2 on, also of a process that hides what it has open.
+    """Return the number of open files of a process; 0 if an older system hides it. Raises ``OSError`` if it is gone."""
+    # From Linux 6.2 on this is the size of the folder, even for processes that hide their open files.
     try:
         return os.stat(f"/proc/{pid}/fd").st_size or len(os.listdir(f"/proc/{pid}/fd"))
     except PermissionError:
@@ -171,7 +175,7 @@ def _descriptors(pid: int) -> int:
 
 
 def _buffers(pid: int) -> Iterator[tuple[str, int]]:
-    """The pipes and sockets of a process, and the bytes that each holds at most. Raises ``OSError``."""
+    """Yield the pipes and sockets of a process and their maximum bytes. Raises ``OSError``."""
     try:
         names = os.listdir(f"/proc/{pid}/fd")
     except _GONE:
@@ -186,7 +190,7 @@ def _buffers(pid: int) -> Iterator[tuple[str, int]]:
 
 
 def _below(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
-    """The files of a folder that is on a disk in memory."""
+    """Yield the files of a folder on an in-memory disk."""
     for top, _, names in os.walk(folder) if folder and _in_memory(folder) else ():
         for name in names:
             try:
@@ -197,9 +201,9 @@ def _below(folder: str) -> Iterator[tuple[tuple[int, int], int]]:
 
 
 def _in_memory(folder: str) -> bool:
-    """Whether a folder is on a disk without a device, as those in memory are (major number 0, devices.txt of Linux).
+    """Whether a folder is on a disk without a device, like those in memory (major number 0, devices.txt of Linux).
 
-    Others without one, as overlay and btrfs, are no harm: what is found counts up to the growth of shared memory alone.
+    Other such file systems (overlay, btrfs) are harmless: results count only up to the growth of shared memory.
     """
     try:
         return os.major(os.stat(folder).st_dev) == 0
@@ -223,7 +227,7 @@ def _open(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
 
 
 def _mapped(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Shared mappings without a file on a disk, by their size: what of it is in memory is not told."""
+    """Yield shared mappings without a file on disk, with their size; how much is in memory is unknown."""
     sizes: dict[tuple[int, int], int] = {}
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
@@ -242,8 +246,8 @@ def _mapped(pid: int) -> Iterator[tuple[tuple[int, int], int]]:
 class Disks:
     """The disks that a command may fill.
 
-    One that is low before the command is only named: it has to run, if only to clean up. Whether the command or another
-    program wrote is not told by any system; a disk that becomes low while the command runs counts as its own doing.
+    A disk that is low before the command is only reported: the command may be meant to clean up. No system reveals
+    which program wrote; a disk that becomes low meanwhile is attributed to the command.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -251,7 +255,7 @@ class Disks:
         for path in paths:
             try:
                 at = os.stat(path)
-                # Held open: a folder that is removed or renamed is on the same disk still.
+                # Kept open: a folder that is removed or renamed is still on the same disk.
                 folder: int | str = os.open(path, os.O_RDONLY | os.O_CLOEXEC) if os.access(path, os.R_OK) else path
             except OSError:
                 continue
@@ -259,11 +263,11 @@ class Disks:
         self._before = set(self.low())
 
     def low(self) -> list[str]:
-        """Of each disk that is low, a path on it."""
+        """Return a path on each disk that is low."""
         return [path for path, folder in self._disks.values() if _is_low(folder)]
 
     def became_low(self) -> bool:
-        """Whether one is low that was not before the command."""
+        """Whether a disk is low that was not low before the command."""
         return not self._before.issuperset(self.low())
 
 

@@ -1,1 +1,1 @@
-"""Skills, commands and agents as other programs write them: Markdown files with a header in YAML."""
+"""Skills, commands and agents in the formats of other programs: Markdown files with a YAML header."""

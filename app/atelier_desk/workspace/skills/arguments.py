@@ -1,7 +1,7 @@
-"""What stands for the arguments of ``/name arguments`` in the text of a skill or command, and its filling in. Pure.
+"""Argument placeholders of ``/name arguments`` in a skill, command or prompt, and their substitution. Pure.
 
-Source: the conventions of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``, names of the header) and ``{{name}}`` or
-``{{name=default}}`` of Atelier's own, which alone stand in prompts of a person.
+Source: the conventions of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``, names of the header), and Atelier's
+own ``{{name}}`` or ``{{name=default}}``, the only form in a person's prompts.
 """
 
 from __future__ import annotations
@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from atelier_desk.domain import limits
 
 FILLED = limits.RESULT_TO_MODEL
-"""Characters that are filled in: no model is given more of a text, and places times arguments could be any number."""
+"""Maximum characters of the result.
+
+Models are never given more, and placeholders times arguments could be any number.
+"""
 MOST = limits.PROMPT_VARIABLES
-"""Names of arguments that are asked for."""
+"""Maximum number of argument names."""
 _BRACES = r"\{\{\s*([^\W\d][\w-]{0,63})\s*(?:=([^{}]*))?\}\}"
 _BRACED = re.compile(_BRACES)
 _PLACE = re.compile(r"(\\?)\$(?:ARGUMENTS\[(\d{1,2})\]|(ARGUMENTS)\b|(\d)(?![\d.,]\d|\d)|([A-Za-z_][\w-]*))|" + _BRACES)
@@ -25,14 +28,14 @@ _NAMED = re.compile(r"([^\W\d][\w-]*)=(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a prompt; ``default`` is None for one that has to be filled in."""
+    """A variable of a prompt; ``default`` is None if it must be filled in."""
 
     name: str
     default: str | None = None
 
 
 def split(arguments: str) -> tuple[str, ...]:
-    """Arguments as a shell would take them apart; what has an open quote, as it stands between blanks."""
+    """Split arguments like a shell; with an open quote, split at spaces."""
     try:
         return tuple(shlex.split(arguments))
     except ValueError:
@@ -40,12 +43,12 @@ def split(arguments: str) -> tuple[str, ...]:
 
 
 def joined(values: Sequence[str]) -> str:
-    """The inverse of ``split``: values with blanks in double quotes."""
+    """Inverse of ``split``: values with spaces in double quotes."""
     return " ".join(_quoted(value) for value in values)
 
 
 def joined_by_name(values: Mapping[str, str]) -> str:
-    """Values that are given as ``name=value``."""
+    """Return values in the form ``name=value``."""
     return " ".join(f"{_quoted(name)}={_quoted(value)}" for name, value in values.items())
 
 
@@ -57,15 +60,14 @@ def _quoted(value: str) -> str:
 
 
 def names_of(text: str, declared: Sequence[str] = (), *, braced: bool = False) -> tuple[str, ...]:
-    """The names under which a text wants its arguments, in the order in which they are given: those of its header, else those in
-    ``{{…}}`` (``braced``)."""
+    """Return the argument names of a text in order: those of its header, otherwise those in ``{{…}}`` (``braced``)."""
     if declared:
         return tuple(dict.fromkeys(declared))[:MOST]
     return tuple(dict.fromkeys(match[1] for match in _BRACED.finditer(text)))[:MOST] if braced else ()
 
 
 def variables(text: str) -> tuple[Variable, ...]:
-    """The variables in ``{{…}}``, each once, in their order; the first default that is given to one holds wherever it stands."""
+    """Return the variables in ``{{…}}``, each once, in order; the first default of a name applies everywhere."""
     found: dict[str, str | None] = {}
     for match in _BRACED.finditer(text):
         found[match[1]] = found.get(match[1]) if match[2] is None or found.get(match[1]) is not None else match[2].strip()
@@ -73,13 +75,16 @@ def variables(text: str) -> tuple[Variable, ...]:
 
 
 def with_values(text: str, values: Mapping[str, str]) -> str:
-    """A prompt with its variables filled in; one without a value or a default stays as it is. Values are not looked through again."""
+    """Substitute the variables of a prompt.
+
+    Those without value or default stay. Substituted values are not scanned again.
+    """
     given = _given(text, values)
     return _BRACED.sub(lambda match: given.get(match[1], match[0]), text)
 
 
 def length_with(text: str, values: Mapping[str, str]) -> int:
-    """Characters of ``with_values``, without making it: places times values could be any number."""
+    """Return the length of ``with_values`` without building it, which could be huge."""
     given = _given(text, values)
     return len(text) + sum(len(given.get(match[1], match[0])) - len(match[0]) for match in _BRACED.finditer(text))
 
@@ -89,20 +94,23 @@ def _given(text: str, values: Mapping[str, str]) -> dict[str, str]:
 
 
 def values_of(arguments: str, names: Sequence[str]) -> dict[str, str]:
-    """What ``/name arguments`` fills in, by name: ``name=value``, or values in the order of the names, of which the last takes the rest."""
+    """Parse ``/name arguments`` by name.
+
+    ``name=value``, or values in the order of the names; the last name takes the rest.
+    """
     return _sorted(split(arguments), names)
 
 
 def wants(text: str, names: Sequence[str] = ()) -> bool:
-    """Whether the text has a place for arguments."""
+    """Whether the text has a placeholder for arguments."""
     return any(_is_place(match, names) for match in _PLACE.finditer(text))
 
 
 def filled(text: str, arguments: str, names: Sequence[str] = ()) -> str:
-    """The text with its arguments in their places; where it has none, they are said at its end.
+    """Substitute arguments; without placeholders they are appended.
 
-    ``$1`` is the first one, unless the text begins to count with ``$0``. A value may be given as ``name=value``. What was filled in is not
-    looked through again. A number with no argument is left when nothing at all was given: it may be a price.
+    ``$1`` is the first, unless the text starts counting at ``$0``. A value may be given as ``name=value``. Substituted
+    values are not scanned again. Numbers stay if no arguments were given at all: they may be prices.
     """
     arguments = arguments.strip()
     values = split(arguments)
@@ -143,7 +151,7 @@ def _is_place(match: re.Match[str], names: Sequence[str]) -> bool:
 
 
 def _sorted(values: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Values by name: those given as ``name=value``, then the others in the order of the names; the last name takes all the rest."""
+    """Assign values to names: those given as ``name=value``, then the others in order; the last name takes the rest."""
     named: dict[str, str] = {}
     plain: list[str] = []
     for value in values:

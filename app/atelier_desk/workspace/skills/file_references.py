@@ -1,7 +1,7 @@
-"""Files that the text of a skill or command names with ``@path``, put below it when a person calls it.
+"""Include files that a skill or command references with ``@path`` when a person calls it.
 
-They are looked for in the skill's own folder and in the granted folders, and nowhere else: what leads out, looks like a secret or is no
-text stays the words it is. A word that names no file does, too, as ``@param`` or an address.
+They are searched in the skill's own folder and the granted folders only: references that lead outside, look like
+secrets or are not text stay as written, as do words that name no file, such as ``@param`` or an address.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.run_denials import Denials
 
 MOST = 10
-"""Files of one text."""
+"""Maximum files per text."""
 FILE = 20_000
-"""Characters of one."""
+"""Maximum characters per file."""
 BYTES = 1_000_000
 NAMES = 200
-"""Of a folder that is named."""
+"""Maximum names listed for a referenced folder."""
 _NAMED = re.compile(r"(?<![\w@`/.-])@(?:\./)?([\w.][\w./-]{0,300})")
 _COMMAND = re.compile(r"!`[^`\n]+`")
 NOT_RUN = "[The commands above in !`…` were not run for you. Where you need what they print, run them with your own tools.]"
 
 
 def has_commands(text: str) -> bool:
-    """Whether a text holds what other programs run before a model reads it."""
+    """Whether a text contains commands that other programs execute before a model reads it."""
     return _COMMAND.search(text) is not None
 
 
 def included(text: str, roots: Sequence[ConfinedRoot], secret: Callable[[str], bool], denials: Denials | None = None) -> str:
-    """The text with the files it names below it, and with a word on commands that were not run. Blocks.
+    """Append the referenced files to a text, and a note about commands that were not executed. Blocks.
 
     Args:
-        roots: where files are looked for; the first that has one counts.
-        secret: whether files of a name are left out.
-        denials: what rules deny; a file that they deny to read is named, and not read.
+        roots: where files are searched, in order.
+        secret: tells whether files of a name are excluded.
+        denials: what rules deny; files that they deny are only named.
     """
     if denials is None:
         from atelier_desk.workspace.run_denials import Denials
@@ -66,13 +66,13 @@ def _files(names: dict[str, None], roots: Sequence[ConfinedRoot], secret: Callab
                 yield f"[@{name} is left out: the permission rule “{rule}” denies reading it.]"
                 break
             if (content := _read(root, name)) is not None:
-                # A frame that the text could close by itself would be none.
+                # Otherwise the text could close the enclosing element itself.
                 yield f'<named_file path="{name}">\n{content.replace("</named_file", "</ named_file").rstrip()}\n</named_file>'
                 break
 
 
 def _led_to(root: ConfinedRoot, name: str) -> Sequence[str]:
-    """The names on the way to a file below its folder, links followed."""
+    """Return the names on the way to a file below its folder, links resolved."""
     return Path(os.path.relpath(os.path.realpath(root.folder / name), os.path.realpath(root.folder))).parts
 
 

@@ -1,7 +1,7 @@
-"""Where skills and commands lie: in places of a granted folder, and in those of the user's own. Nothing is said here of which are used.
+"""Find skills and commands in a granted folder and in the user's own places, whether or not they are used.
 
-Source: agentskills.io for skills (the folders of Claude Code and goose are read as well); for commands, what Claude Code, Codex, opencode,
-Cursor, Copilot and Cline read.
+Source: agentskills.io for skills (the folders of Claude Code and goose are read too); for commands, the places of
+Claude Code, Codex, opencode, Cursor, Copilot and Cline.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from atelier_desk.workspace.text import decode
 Kind = Literal["skill", "command"]
 
 OWN = ".agents/skills"
-"""The user's place that skills are added to; other programs read it, too."""
+"""The user's place to which skills are added; other programs read it too."""
 PROJECT = (OWN, ".atelier/skills", ".claude/skills")
 USER = (OWN, ".config/agents/skills", ".claude/skills")
 PROJECT_COMMANDS = {
@@ -37,7 +37,7 @@ PROJECT_COMMANDS = {
     ".github/prompts": ".prompt.md",
     ".clinerules/workflows": ".md",
 }
-"""Places by how the names of their files end."""
+"""Places by the suffix of their files."""
 USER_COMMANDS = {
     ".agents/commands": ".md",
     ".claude/commands": ".md",
@@ -45,26 +45,26 @@ USER_COMMANDS = {
     ".codex/prompts": ".md",
 }
 DEPTH = 4
-"""Folders below a place."""
+"""Maximum depth below a place."""
 FOLDERS = 2_000
 FILES = 500
-"""Skills, or commands, of one place."""
+"""Maximum skills or commands per place."""
 BYTES = 256 * 1024
-"""Of a file; instructions that are any use to a model are far shorter."""
+"""Maximum bytes of a file; useful instructions are far shorter."""
 SECONDS = 2.0
 READ_S = 10.0
-"""For reading those of one folder: what a stranger wrote into their headers is not to hold up a turn."""
+"""Time limit in seconds per folder: untrusted headers must not delay a turn."""
 _LEFT_OUT = frozenset({"node_modules", ".git", "__pycache__", ".venv"})
 
 
 @dataclass(frozen=True, slots=True)
 class FoundSkill:
-    """A skill or command that was found.
+    """A skill or command file.
 
     Attributes:
-        place: the place it lies in, relative to ``root``: the granted folder, or the user's home, absolute.
+        place: its place relative to ``root``: the granted folder, or the user's home, absolute.
         path: its file, relative to ``root``.
-        text: what it says; None when it cannot be used, and ``problem`` says why.
+        text: its content; None if unusable, and ``problem`` says why.
     """
 
     kind: Kind
@@ -81,7 +81,7 @@ class FoundSkill:
 
     @property
     def called(self) -> str:
-        """The name of its folder, or of its file."""
+        """The name of its folder or file."""
         if self.kind == "skill":
             return posixpath.basename(posixpath.dirname(self.path))
         return command_name(self.path.removeprefix(f"{self.place}/"))
@@ -92,38 +92,40 @@ class FoundSkill:
 
     @property
     def folder(self) -> str:
-        """The skill's own; of a command the one it stands in."""
+        """The skill's own folder; for a command, its parent."""
         return posixpath.dirname(self.file)
 
 
 def home() -> Path:
-    """Where the user's places lie: ``ATELIER_HOME``, else the home folder."""
+    """Return where the user's places are: ``ATELIER_HOME``, otherwise the home folder."""
     return Path(os.environ.get("ATELIER_HOME") or Path.home())
 
 
 def in_project(root: ConfinedRoot) -> list[FoundSkill]:
-    """Those of a granted folder, in the order of their places and paths."""
+    """Return those of a granted folder, in the order of places and paths."""
     return [*_skills(root, "project", PROJECT), *_commands(root, "project", PROJECT_COMMANDS)]
 
 
 def of_user(root: ConfinedRoot) -> list[FoundSkill]:
-    """Those of the user, whose home ``root`` is."""
+    """Return those of the user, whose home is ``root``."""
     return [*_skills(root, "user", USER), *_commands(root, "user", USER_COMMANDS)]
 
 
 def folders_of(uses: Iterable[SkillUse]) -> tuple[Path, ...]:
-    """Where the files lie of skills that were taken up. A folder that became a link since then, or lies behind one, is none: what it
-    leads to is not what was taken up."""
+    """Return the folders of used skills.
+
+    A folder that became a link, or lies behind one, is skipped: its target was not approved.
+    """
     return tuple(Path(each.folder) for each in uses if each.folder and os.path.realpath(each.folder) == each.folder)
 
 
 def again(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
-    """The same, read anew."""
+    """Read the same one again."""
     return _read(root, replace(found, text=None, problem=None))
 
 
 def files(root: ConfinedRoot, found: FoundSkill, most: int = 200) -> list[str]:
-    """The other files of a skill, relative to its folder; at most ``most``. Links are left out."""
+    """Return at most ``most`` other files of a skill, relative to its folder, without links."""
     here = posixpath.dirname(found.path)
     if found.kind != "skill":
         return []
@@ -167,7 +169,7 @@ def _skills(root: ConfinedRoot, scope: Scope, places: Sequence[str]) -> list[Fou
 
 
 def _folders(root: ConfinedRoot, place: str, scope: Scope) -> Iterator[tuple[str, AtelierError | None]]:
-    """The folders of a place with a ``SKILL.md``, and the links that lead out of what may be read."""
+    """Yield the folders of a place with a ``SKILL.md``, and the links that lead to unreadable places."""
     waiting = [(place, 0)]
     until, looked_at = time.monotonic() + SECONDS, 0
     while waiting and looked_at < FOLDERS and time.monotonic() < until:
@@ -193,12 +195,15 @@ def _folders(root: ConfinedRoot, place: str, scope: Scope) -> Iterator[tuple[str
 
 
 def _linked(root: ConfinedRoot, path: str, scope: Scope) -> str | None:
-    """Where a link to a folder leads: itself, as ``ConfinedRoot`` follows or refuses it; a user's own, to where it leads in their home."""
+    """Return the target of a link to a folder.
+
+    Itself, as ``ConfinedRoot`` follows or refuses it; for a user's own, its place in their home.
+    """
     real = os.path.realpath(root.folder / path)
     if not os.path.isdir(real):  # noqa: PTH112
         return None
     if f"{os.path.realpath(root.folder / path.rpartition('/')[0])}/".startswith(f"{real}/"):
-        return None  # to a folder above: round in circles
+        return None  # to a folder above: circular
     top = os.path.realpath(root.folder)
     if scope == "user" and real.startswith(f"{top}/"):
         return real.removeprefix(f"{top}/")
@@ -218,7 +223,7 @@ def _commands(root: ConfinedRoot, scope: Scope, places: dict[str, str]) -> list[
 
 
 def command_name(path: str) -> str:
-    """``review/security.md`` is called ``review:security``."""
+    """Return the name of a command: ``review:security`` for ``review/security.md``."""
     return path.removesuffix(".md").removesuffix(".prompt").replace("/", ":")
 
 

@@ -1,4 +1,4 @@
-"""Markdown with a header in YAML between two lines of ``---``: how skills, commands and agents are written. Pure."""
+"""Markdown with a YAML header between two ``---`` lines, the format of skills, commands and agents. Pure."""
 
 from __future__ import annotations
 
@@ -15,37 +15,38 @@ if TYPE_CHECKING:
     from yaml import YAMLError
 
 LONGEST = 16 * 1024
-"""Characters of a header."""
+"""Maximum characters of a header."""
 _BEGINS = re.compile(r"\A---[ \t]*(?:\n|\Z)")
 _HEADER = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$", re.DOTALL | re.MULTILINE)
 MOST_NESTED = 100
-"""Lists and mappings in brackets that a header may begin: each costs the parser more than the one before."""
+"""Maximum opened brackets in a header: each costs the parser more than the one before."""
 _LINE = re.compile(r"([ ]*(?:-[ ]+)?[A-Za-z][\w-]*):[ \t]+(?![|>#&!])(\S.*)")
-"""A field with its value on its line."""
+"""A field with its value on the same line."""
 _FIELD = re.compile(r"[A-Za-z][\w-]*:(?:[ \t]|$)")
 _WHOLE = re.compile(r"[A-Za-z][\w-]*:[ \t]+[^|>\s].*")
 """A field with its value."""
 _TIGHT = re.compile(r"([A-Za-z][\w-]*):(?!//)([^\s:].*)")
-"""A field without the blank after its colon, and no address."""
+"""A field without a space after its colon, except addresses."""
 _APOSTROPHES = re.compile(r"'((?:[^']|(?<=\w)'(?=\w))*)'")
-"""A text in single quotes with apostrophes in its words."""
+"""Text in single quotes with apostrophes inside words."""
 _BLOCK = re.compile(r":[ \t]*[|>][+-]?[0-9]?[ \t]*$")
-"""The end of a field whose value is the lines below."""
+"""End of a field whose value is on the lines below."""
 _MOST_BLOCK = 80
-"""Characters of a line's end that are looked at for it: a line that goes on over thousands would be looked through for each."""
+"""Characters at a line's end that are searched for it; otherwise very long lines would take quadratic time."""
 _FENCE = re.compile(r"(`{3,}|~{3,})[\w-]*[ \t]*\n(.*)\n\1", re.DOTALL)
 _MARKS = tuple("\"'[{*")
-"""A value that begins so is no plain text to YAML: it stays as it is where it can be read by itself."""
+"""Values beginning so are not plain YAML text: they stay if they parse by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A file taken apart.
+    """A parsed file.
 
     Attributes:
-        fields: of the header; every value is text, a list or a mapping of such (``true`` and ``12`` are texts, too). Empty without one.
-        body: what follows, without blank lines around it.
-        mended: the header was no YAML until its values were put in quotes.
+        fields: of the header; every value is text, a list or a mapping of such (``true`` and ``12`` are text too).
+            Empty without a header.
+        body: the rest, without surrounding blank lines.
+        mended: the header was only valid YAML after quoting values.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -53,21 +54,21 @@ class Document:
     mended: bool = False
 
     def text(self, name: str) -> str:
-        """A field as one line of text; a list is joined by commas; empty when there is none."""
+        """Return a field as one line of text, lists joined by commas; empty if missing."""
         value = self.fields.get(name)
         if isinstance(value, list):
             return ", ".join(each for each in value if isinstance(each, str))
         return " ".join(value.split()) if isinstance(value, str) else ""
 
     def words(self, name: str) -> tuple[str, ...]:
-        """A field as names: a list, or a text with commas or spaces between them; parentheses hold together."""
+        """Return a field as names: a list, or text separated by commas or spaces outside parentheses."""
         value = self.fields.get(name)
         if isinstance(value, list):
             return tuple(each.strip() for each in value if isinstance(each, str) and each.strip())
         return split_names(value) if isinstance(value, str) else ()
 
     def flag(self, name: str, otherwise: bool) -> bool:
-        """A field that is true or false."""
+        """Return a boolean field."""
         said = self.text(name).casefold()
         return said in ("true", "yes", "on", "1") if said else otherwise
 
@@ -76,15 +77,16 @@ _NAMES = re.compile(r"(?:[^\s,(]|\([^)]*\)?)+")
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """``Bash(git add:*), Read`` as its two names."""
+    """Split names: ``Bash(git add:*), Read`` gives two."""
     return tuple(_NAMES.findall(text))
 
 
 def read(text: str) -> Document:
-    """Take a file apart. A header whose values hold colons or brackets, as people write them, is read with its values in quotes.
+    """Parse a file. A header with unquoted colons or brackets in values, as people write them, is parsed with values
+    quoted.
 
     Raises:
-        UsageError: the header does not end, is no YAML, or is no list of names and values.
+        UsageError: the header does not end, is not YAML, or is not a mapping.
     """
     text = _without_fence(text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
     if not _BEGINS.match(text):
@@ -97,7 +99,7 @@ def read(text: str) -> Document:
         raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail="nested too deeply")
     if len(header) > LONGEST:
         raise UsageError(N_("The header is longer than {most} characters."), code="header", most=LONGEST)
-    import yaml  # dear to load, and needed where there is a header alone
+    import yaml  # slow to import, and needed only with a header
 
     try:
         return Document(_fields(header), body)
@@ -120,7 +122,7 @@ def _fields(header: str) -> dict[str, Any]:
     import yaml
 
     try:
-        # The base loader makes nothing but texts, lists and mappings.
+        # The base loader creates only text, lists and mappings.
         value = yaml.load(header, Loader=yaml.BaseLoader)  # noqa: S506
     except (RecursionError, ValueError) as error:
         raise yaml.YAMLError(str(error) or "nested too deeply") from None
@@ -132,14 +134,14 @@ def _fields(header: str) -> dict[str, Any]:
 
 
 def _without_fence(text: str) -> str:
-    """A file that is one block of code, as Copilot writes agents into its chat, without the lines around it; and blank lines before."""
+    """Remove a code fence around the whole file, as Copilot writes agents into its chat, and leading blank lines."""
     found = _FENCE.fullmatch(text.strip())
     inner = (found[2] if found is not None else text).lstrip("\n \t")
     return inner if _BEGINS.match(inner) else text
 
 
 def _straightened(header: str) -> str:
-    """Lines as YAML has them: no tabs before a field, a blank after its colon, and what goes on below a value within it."""
+    """Normalise lines for YAML: no tabs before a field, a space after its colon, continuation lines indented."""
     lines: list[str] = []
     for written in header.split("\n"):
         text = written.lstrip(" \t")
@@ -147,7 +149,7 @@ def _straightened(header: str) -> str:
         if (tight := _TIGHT.fullmatch(line)) is not None:
             line = f"{tight[1]}: {tight[2]}"
         if line.startswith(" ") and lines and _FIELD.match(line.lstrip()) and _WHOLE.fullmatch(lines[-1]):
-            line = line.lstrip()  # nothing can stand below a value: it is the next field
+            line = line.lstrip()  # nothing can be nested below a value: it is the next field
         begins = line.startswith(("-", "#", " ")) or not line.strip() or _FIELD.match(line) is not None
         if begins or not lines:
             lines.append(line)
@@ -163,7 +165,7 @@ def _quoted(header: str) -> str:
 
 
 def _quoted_line(line: str) -> str:
-    """Its value in quotes: a plain one, and one that is whole and no YAML, such as ``[file] [focus]``."""
+    """Quote the value of a line: a plain one, or a complete one that is not YAML, such as ``[file] [focus]``."""
     found = _LINE.fullmatch(line.rstrip())
     if found is None or (found[2].startswith(_MARKS) and (_open(found[2]) or _readable(found[2]))):
         return line
@@ -188,7 +190,7 @@ def _readable(value: str) -> bool:
 
 
 def _said(error: YAMLError) -> str:
-    """The parser's words in a line, with the line of the file they are about."""
+    """Return the parser's message in one line, with the line number in the file."""
     problem = getattr(error, "problem", None) or str(error)
     mark = getattr(error, "problem_mark", None)
     return f"{' '.join(str(problem).split())}" + (f" (line {mark.line + 2})" if mark is not None else "")

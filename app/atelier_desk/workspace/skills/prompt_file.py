@@ -1,7 +1,7 @@
-"""Prompts as Markdown files: Atelier's own, and what is simple of the files of other programs. Pure.
+"""Prompts as Markdown files: Atelier's own, and the simple parts of other programs' files. Pure.
 
-Source: commands of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``), ``*.prompt.md`` of Copilot (``${input:name}``), recipes of
-goose (``prompt``, ``parameters`` with ``key`` and ``default``, ``{{ key }}``).
+Source: commands of Claude Code, Codex and opencode (``$ARGUMENTS``, ``$1``), ``*.prompt.md`` of Copilot
+(``${input:name}``), recipes of goose (``prompt``, ``parameters`` with ``key`` and ``default``, ``{{ key }}``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.skills import arguments, header
 
 OWN = "variables"
-"""The field that says that a file is Atelier's own, whose text has no other variables."""
+"""Field that marks Atelier's own files, whose text has no other variables."""
 _TAKEN = frozenset({"name", "title", "description", "argument-hint", "arguments", "version", "prompt", "instructions", "parameters", OWN})
 _INPUT = re.compile(r"\$\{input:([^\W\d][\w-]{0,63})(?::[^{}]*)?\}")
 _DOLLAR = re.compile(r"(\\?)\$(?:(ARGUMENTS)\b(?!\[)|([1-9])(?![\d.,]\d|\d))")
@@ -29,10 +29,10 @@ _ENDS = (".prompt.md", ".prompt", ".md", ".markdown", ".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, slots=True)
 class FilePrompt:
-    """A file's prompt.
+    """The prompt of a file.
 
     Attributes:
-        ignored: fields that other programs act on and a prompt of Atelier does not have, such as ``model``.
+        ignored: fields that other programs use and prompts of Atelier do not have, such as ``model``.
     """
 
     draft: PromptDraft
@@ -40,8 +40,8 @@ class FilePrompt:
 
 
 def write(prompt: Prompt) -> str:
-    """A prompt as a file."""
-    import yaml  # as in ``header``
+    """Return a prompt as a file."""
+    import yaml  # see ``header``
 
     names = [each.name for each in arguments.variables(prompt.content)]
     fields = {"name": prompt.name, "description": prompt.description, OWN: names}
@@ -50,10 +50,10 @@ def write(prompt: Prompt) -> str:
 
 
 def read(text: str, file: str) -> FilePrompt:
-    """The prompt of a file of this name, which is the prompt's where the file gives none.
+    """Parse a prompt from a file; its name is used if the content gives none.
 
     Raises:
-        UsageError, LimitError: there is no prompt in it, or one that cannot be stored.
+        UsageError, LimitError: it contains no prompt, or one that cannot be stored.
     """
     base = posixpath.basename(file.replace("\\", "/"))
     end = next((each for each in _ENDS if base.lower().endswith(each)), "")
@@ -73,12 +73,12 @@ def read(text: str, file: str) -> FilePrompt:
 
 
 def _callable(name: str) -> str:
-    """A name that can be called, as near as it gets to one that is written; empty when nothing of it can be."""
+    """Return the closest callable name; empty if there is none."""
     return re.sub(r"[^\w.]+", "-", unicodedata.normalize("NFC", name)).strip("-.")[: limits.PROMPT_NAME].rstrip("-")
 
 
 def _own_variables(body: str) -> str:
-    """What stands for arguments in files of other programs, as variables."""
+    """Convert placeholders of other programs to variables."""
     body = _INPUT.sub(lambda match: "{{" + match[1] + "}}", body)
 
     def named(match: re.Match[str]) -> str:
@@ -90,7 +90,7 @@ def _own_variables(body: str) -> str:
 
 
 def _with_defaults(body: str, parameters: Any) -> str:
-    """A recipe's text with the defaults of its parameters where it first names them."""
+    """Add the defaults of a recipe's parameters at their first use."""
     for each in parameters if isinstance(parameters, list) else ():
         if isinstance(each, Mapping) and isinstance(key := each.get("key"), str) and isinstance(default := each.get("default"), str):
             if re.search(r"[{}]", default):

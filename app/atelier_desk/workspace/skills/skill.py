@@ -1,4 +1,4 @@
-"""What one file of a skill or command says. Pure: the text in, the facts out; who reads the file is ``find``."""
+"""Parse one file of a skill or command. Pure: text in, facts out; ``find`` reads the files."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from atelier_desk.workspace.skills import arguments, header
 
 FILE = "SKILL.md"
 NAME = 64
-"""Characters of a name. Source: agentskills.io/specification."""
+"""Maximum characters of a name. Source: agentskills.io/specification."""
 DESCRIPTION = 1_024
 BODY = 20_000
-"""Characters of instructions up to which nothing is said: about 5 000 tokens. Source: as above."""
+"""Maximum characters of instructions without a warning: about 5 000 tokens. Source: as above."""
 PATHS, PATH = 10, 100
-"""Patterns of files that are told, and characters of one."""
+"""Maximum number of file patterns passed on, and characters of one."""
 NOT_OURS = ("context", "agent", "model", "effort", "disallowed-tools", "hooks", "subtask")
-"""Fields of a header that Claude Code and opencode act on."""
+"""Header fields used by Claude Code and opencode."""
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 COMMAND_NAME = re.compile(r"[A-Za-z0-9_][\w.-]{0,63}(?::[\w.-]{1,64}){0,4}")
-"""A command's name: that of its file, after those of the folders it stands in."""
+"""Name of a command: its file name, after the names of its folders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What the file of a skill or command says.
+    """Content of a skill or command file.
 
     Attributes:
-        body: its instructions, arguments not filled in.
-        hint: what arguments it takes, in its author's words; ``names`` are theirs.
+        body: its instructions, with placeholders.
+        hint: its author's description of the arguments; ``names`` are theirs.
         by_model, by_person: who may call it.
-        allowed: the tools it says it needs, in its own names; it is allowed nothing by it.
-        paths: patterns of the files it is for; models are told them.
-        ignored: fields of its header that other programs act on and Atelier does not.
-        warnings: what is wrong with it and does not keep it from being used.
+        allowed: tools it declares, under its own names; grants nothing.
+        paths: patterns of files it is for; shown to models.
+        ignored: header fields that other programs use and Atelier does not.
+        warnings: problems that do not prevent its use.
     """
 
     name: str
@@ -57,12 +57,12 @@ class Text:
         return bool(self.names or self.hint) or arguments.wants(self.body, self.names)
 
 
-@lru_cache(maxsize=512)  # every turn reads them again, and YAML is slow
+@lru_cache(maxsize=512)  # read at every turn, and YAML is slow
 def skill(text: str, folder: str) -> Text:
-    """A ``SKILL.md`` in a folder of this name.
+    """Parse a ``SKILL.md`` in a folder of this name.
 
     Raises:
-        UsageError: it cannot be used: no header or a broken one, no description, no instructions, no name that can be called.
+        UsageError: it is unusable: no or a broken header, no description, no instructions, no callable name.
     """
     found = header.read(text)
     if not found.fields:
@@ -116,10 +116,10 @@ def skill(text: str, folder: str) -> Text:
 
 @lru_cache(maxsize=512)
 def command(text: str, name: str) -> Text:
-    """A prompt in a file of this name. The header may be missing.
+    """Parse a command file of this name. The header is optional.
 
     Raises:
-        UsageError: the header is broken, the file is empty, or the name cannot be called.
+        UsageError: the header is broken, the file is empty, or the name is not callable.
     """
     if not COMMAND_NAME.fullmatch(name):
         raise UsageError(N_("“{name}” cannot be a command's name: letters, digits, - and _ are allowed."), code="name", name=name[:NAME])

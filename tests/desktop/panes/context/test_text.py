@@ -48,7 +48,7 @@ def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
     seen = ChatMessage(role=Role.USER, content="Look", images=(ImagePart(media_type="image/png", sha256="b" * 64),))
     assert words.item_facts(sent).endswith("3 attachments")
     assert words.item_text(sent, seen).splitlines()[:3] == [
-        "[notes.txt, as text: all 4 characters]",
+        "[notes.txt, as text, in full: 4 characters]",
         "[log, as an excerpt: 500 of 2,000 characters]",
         "[dot.png, as a picture, 40 × 30 pixels]",
     ]

@@ -107,7 +107,7 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
         elif each.cut:
             given = _("as an excerpt: {given} of {count} characters", given=number(len(each.text)), count=number(each.characters))
         else:
-            given = _("as text: all {count} characters", count=number(each.characters))
+            given = _("as text, in full: {count} characters", count=number(each.characters))
         lines.append(_("{name}, {given}", name=each.name, given=given))
     return "\n".join(f"[{line}]" for line in lines)
 

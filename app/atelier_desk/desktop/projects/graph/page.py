@@ -88,7 +88,7 @@ class GraphPage(QWidget):
         )
         fit = control(IconButton("maximize", parent=self), "graph-fit", tip=N_("Fit in view"), keys="0", on=self.view.fit)
         self.side_button = control(
-            IconButton("list-filter", parent=self), "graph-side", tip=N_("Node, kinds and relations"), on=self._switch_side
+            IconButton("list-filter", parent=self), "graph-side", tip=N_("Node, types and relations"), on=self._switch_side
         )
         self._tools = (closer, away, fit, self.again, self.clear, self.side_button)
         return fill(QHBoxLayout(), self.whole, self.all, (self.count, 1), *self._tools, spacing=6)

@@ -1,1 +1,1 @@
-"""The rows and stream events that come of a run's events."""
+"""Rows and stream events derived from a run's events."""

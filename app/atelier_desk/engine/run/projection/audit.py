@@ -1,4 +1,4 @@
-"""What the audit trail keeps of an event: the verdict of a call that runs or is forbidden, or what was said when a person was asked."""
+"""Audit entries of events: the verdict of a call that runs or is denied, or the person's decision."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ _SAID = {
 
 
 def judged(at: ProjectionInput, body: ToolCallStarted, out: Projection) -> None:
-    """A call whose verdict stands. One that a person allowed has its entry already, and one that could not run, so that nobody was asked,
-    was not decided about."""
+    """Add the entry of a final verdict. Approved calls already have one, and invalid calls were not decided about."""
     verdict = body.verdict
     if verdict is None or verdict.action is Action.ASK:
         return
@@ -34,19 +33,19 @@ def judged(at: ProjectionInput, body: ToolCallStarted, out: Projection) -> None:
 
 
 def decided(at: ProjectionInput, body: ApprovalDecided, asked: ApprovalRequest, out: Projection) -> None:
-    """What a person said, or the time or the stop that came before."""
+    """Add the entry of a person's decision, or of the timeout or stop that preempted it."""
     edited = body.arguments is not None
     subjects = Subjects() if edited else asked.subjects
     texts = _texts(subjects, asked.arguments if body.arguments is None else body.arguments, asked.rule, asked.about)
     by = "nobody" if body.note == NOBODY_TO_ASK else body.decided_by
-    # Other notes are the program's own words for the agent.
+    # Other notes are the program's own texts for the agent.
     note = cut(redact(hide_secrets(body.note))) if by == "user" else ""
     said = {"decision": _SAID[body.status], "decided_by": by, "note": note, "edited": edited, "reason": asked.reason}
     out.audit.append(_entry(at, asked, **said, **texts))
 
 
 def _texts(subjects: Subjects, arguments: dict[str, Any], rule: str, about: str) -> dict[str, str]:
-    """Keys are hidden before a text is cut: half a key is no longer known as one."""
+    """Return the texts; keys are hidden before cutting, because half a key is no longer recognised."""
     texts = {"detail": detail_of(subjects, arguments), "rule": rule, "about": hide_secrets(about)}
     return {name: cut(redact(text)) for name, text in texts.items()}
 

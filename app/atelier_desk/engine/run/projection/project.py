@@ -1,4 +1,4 @@
-"""What an event looks like from outside: stream events and the rows screens list. Pure: a replay gives the same objects."""
+"""Project events to stream events and listed rows. Pure: a replay gives the same objects."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ __all__ = ["Projection", "RunTotals", "project", "project_task", "project_team"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: RunTotals) -> Projection:
-    """The projection of one event, given the run's state before and after it and the workflow's sums before it."""
+    """Return the projection of one event, given the run's state before and after it and the workflow's totals before it."""
     out = Projection()
     projector = projectors.get(event.body.type)
     if projector is not None:
@@ -77,7 +77,7 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: R
 
 
 def project_task(body: TaskChanged) -> Projection:
-    """The projection of a task a person changed, which belongs to no run."""
+    """Return the projection of a person's task change, which belongs to no run."""
     deleted = body.action == "delete"
     return Projection(said=[_task_news(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
 
@@ -108,7 +108,7 @@ def _user_message(at: ProjectionInput, body: UserMessage, out: Projection) -> No
 def _model_replied(at: ProjectionInput, body: ModelReplied, out: Projection) -> None:
     reply = body.reply
     finish = reply.finish_reason
-    # A reply that only calls tools says nothing to anybody.
+    # A reply with only tool calls has nothing to show.
     if reply.content or reply.reasoning or not reply.tool_calls:
         out.said.append(
             _reply(
@@ -144,7 +144,7 @@ def _model_replied(at: ProjectionInput, body: ModelReplied, out: Projection) -> 
 
 
 def _count(at: ProjectionInput, added: Usage, out: Projection, **told: Any) -> None:
-    """Add what was used to the sums, and tell of it: whoever watched and whoever reads the rows afterwards see the same figures."""
+    """Add usage to the totals and emit it, so that live and stored figures agree."""
     total, root = at.totals.usage + added, at.after.root_run_id
     team = at.totals.teams.get(root, Usage()) + added
     out.workflow.update(usage=total)
@@ -165,7 +165,7 @@ def _count(at: ProjectionInput, added: Usage, out: Projection, **told: Any) -> N
 
 
 def _count_part(at: ProjectionInput, added: Usage, out: Projection) -> None:
-    """What was used without a whole reply."""
+    """Count usage without a complete reply."""
     if added.tokens_input or added.tokens_output:
         _count(at, added, out)
 
@@ -176,7 +176,7 @@ def _sum(usage: Usage) -> payloads.UsageTotals:
 
 @on(ReplyCutOff)
 def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> None:
-    if body.content or body.reasoning:  # else nothing to show: all that had come were pieces of a call
+    if body.content or body.reasoning:  # otherwise only pieces of a call arrived, and there is nothing to show
         out.said.append(_reply(body.message_id, body.content, reasoning=body.reasoning, cut_off=True))
         row = message(
             at,
@@ -209,13 +209,12 @@ def _model_retried(at: ProjectionInput, body: ModelRetried, out: Projection) -> 
 
 
 def _retry(at: ProjectionInput, out: Projection, reason: str, details: dict[str, Any], topic: str = "retry") -> None:
-    """One item of the transcript for each ``topic`` however often the provider tries: the newest attempt takes the place of the one
-    before."""
+    """Maintain one transcript item per ``topic``: each attempt replaces the previous one."""
     row = notice(at, "retry", reason=reason, **details)
     row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.retried_since}", topic)})
     out.said.append(payloads.Retry(reason=reason, details=details, message_id=row.id))
     if reason != LOADING:
-        # That a model is loaded is said while it is, and no part of the conversation afterwards.
+        # Loading a model is shown meanwhile, but not kept in the conversation.
         out.messages.append(row)
 
 
@@ -396,7 +395,7 @@ def _context_compacted(at: ProjectionInput, body: ContextCompacted, out: Project
 
 @on(Injected)
 def _injected(at: ProjectionInput, body: Injected, out: Projection) -> None:
-    """An agent that had answered goes on: a person reads two answers, and is told why."""
+    """Explain why an agent that had answered continues, since a person sees two answers."""
     if body.reason not in (ARE_YOU_DONE, FIX_ANSWER):
         return
     details: dict[str, Any] = {"tasks": len(at.after.open_tasks)} if body.reason == ARE_YOU_DONE else {}
@@ -439,7 +438,7 @@ def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
     out.said.append(_status(RunStatus.PAUSED))
     if at.after.parent_run_id is not None:
         if body.reason is not PauseReason.USER:
-            # The others may go on working, but somebody has to look.
+            # Others may continue working, but somebody has to look.
             out.workflow.update(status=WorkflowStatus.WAITING)
     else:
         out.workflow.update(status=WorkflowStatus.PAUSED)
@@ -448,7 +447,7 @@ def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
 
 
 def _interrupted(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
-    """The whole workflow stands when any of its agents was cut off, unless a person's answer is waited for too."""
+    """Mark the workflow as interrupted if any of its agents was, unless a person's answer is also pending."""
     out.said.append(payloads.RunStatusChanged(status=RunStatus.INTERRUPTED.value, ended=body.ended or ""))
     out.messages.append(notice(at, "run_interrupted", ended=body.ended))
     out.workflow.update(waiting_or(at, WorkflowStatus.INTERRUPTED))
@@ -472,7 +471,7 @@ def _run_failed(at: ProjectionInput, body: RunFailed, out: Projection) -> None:
 
 
 def _last_said(state: RunState) -> str:
-    """The text of the last reply of the run."""
+    """Return the text of the run's last reply."""
     return next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
 
 

@@ -1,4 +1,4 @@
-"""What approvals and sub-agents look like from outside."""
+"""Projections of approvals and sub-agents."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _approval_decided(at: ProjectionInput, body: ApprovalDecided, out: Projectio
         audit.decided(at, body, asked, out)
     if body.scope is ApprovalScope.ALWAYS:
         out.rules += body.rules
-    # A run that is stopped says in the same commit what its workflow is then.
+    # A stopped run sets its workflow's status in the same commit.
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_approvals=pending))
 
 
@@ -107,7 +107,7 @@ def _child(at: ProjectionInput, child_id: str) -> ChildState | None:
 
 
 def _named(child: ChildState) -> dict[str, Any]:
-    """The fields of ``payloads.SubAgent``."""
+    """Return the fields of ``payloads.SubAgent``."""
     return {"sub_agent_id": child.id, "sub_agent_name": child.name, "call_id": child.call_id, "task_description": child.title}
 
 
@@ -170,7 +170,7 @@ def _compaction_undone(at: ProjectionInput, body: CompactionUndone, out: Project
 
 @on(RightsNarrowed)
 def _rights_narrowed(at: ProjectionInput, body: RightsNarrowed, out: Projection) -> None:
-    """Where in the conversation a person took something from the run."""
+    """Add a notice where a person withdrew rights of the run."""
     known = (*at.before.approvals.rules, *at.before.granted) if at.before else ()
     withdrawn = [rule.text for rule in known if rule.id in body.withdrawn]
     details: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What projections share: the sums before an event, what one event changes, and the registry of projectors."""
+"""Shared by projections: totals before an event, changes by one event, and the registry of projectors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from atelier_desk.engine.run.reducer.state import RunState
 
 @dataclass(frozen=True, slots=True)
 class RunTotals:
-    """Sums of the workflow before the event; stream events of type ``usage`` carry them.
+    """Totals of the workflow before the event; included in stream events of type ``usage``.
 
-    ``teams``: by root run, what it and everything below it used so far.
+    ``teams``: by root run, usage of it and everything below it.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -32,7 +32,7 @@ class RunTotals:
     teams: Mapping[str, Usage] = field(default_factory=dict)
 
     def after(self, projection: Projection) -> RunTotals:
-        """The sums after an event."""
+        """Return the totals after an event."""
         names = ("usage", "pending_questions", "pending_approvals")
         changed: dict[str, Any] = {name: projection.workflow[name] for name in names if name in projection.workflow}
         if projection.team is not None:
@@ -44,8 +44,8 @@ class RunTotals:
 class Projection:
     """Everything one event changes outside the journal.
 
-    ``said`` are its stream events, ``workflow`` holds the changed fields of the workflow's row, ``team`` the new sum of a root run with
-    everything below it, ``pins`` by message id whether it is pinned from here on.
+    ``said``: its stream events; ``workflow``: changed fields of the workflow's row; ``team``: new total of a root run
+    with everything below it; ``pins``: by message id, whether it is pinned.
     """
 
     said: list[Payload] = field(default_factory=list)
@@ -103,18 +103,21 @@ def notice(at: ProjectionInput, kind: str, content: str = "", **details: Any) ->
 
 
 def call_place(at: ProjectionInput, call_id: str) -> dict[str, Any]:
-    """Which call it is, for stream events: its id, the reply that made it, and its place among the calls of that."""
+    """Identify a call for stream events: its id, the reply that made it, and its index there."""
     index = next((number for number, call in enumerate(at.after.calls) if call.call.id == call_id), 0)
     return {"call_id": call_id, "message_id": at.after.message_id, "index": index}
 
 
 def waiting_or(at: ProjectionInput, status: WorkflowStatus, **changed: int) -> dict[str, Any]:
-    """Fields of the workflow's row: ``waiting`` while a question or a request of any agent is open, else ``status``."""
+    """Return fields of the workflow's row.
+
+    ``waiting`` while a question or request of any agent is open, else ``status``.
+    """
     questions = changed.get("pending_questions", at.totals.pending_questions)
     approvals = changed.get("pending_approvals", at.totals.pending_approvals)
     return {**changed, "status": WorkflowStatus.WAITING if questions or approvals else status}
 
 
 def lineage(state: RunState) -> tuple[dict[str, str], ...]:
-    """The runs above, for stream events: the root first."""
+    """Return the runs above, for stream events: root first."""
     return tuple({"run_id": ancestor.run_id, "agent_name": ancestor.agent_name} for ancestor in state.lineage)

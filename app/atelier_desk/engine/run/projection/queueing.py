@@ -1,4 +1,7 @@
-"""Messages of a person: said at once, or waiting until the turn before them is answered. What waits is no part of the transcript yet."""
+"""Messages of a person: sent at once, or queued until the preceding turn is answered.
+
+Queued ones are not in the transcript yet.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from atelier_desk.engine.run.reducer.state import RunState
 
 
 def waits(state: RunState, message_id: str) -> bool:
-    """Whether a message waits, to be seen as such. A sub-agent's is shown in its transcript at once."""
+    """Whether a message is shown as queued. A sub-agent's is shown in its transcript at once."""
     return state.parent_run_id is None and any(each.message_id == message_id for each in state.queued)
 
 
 def follow(at: ProjectionInput, out: Projection) -> None:
-    """What an event does to the messages that wait: come, change, go back to their person, or are said at last."""
+    """Apply an event to the queued messages: added, changed, withdrawn, or sent."""
     before = at.before.queued if at.before is not None else ()
     if before == at.after.queued or at.after.parent_run_id is not None:
         return
@@ -37,20 +40,20 @@ def follow(at: ProjectionInput, out: Projection) -> None:
 
 
 def waiting(body: UserMessage) -> payloads.Waiting:
-    """A message that waits, as it is shown."""
+    """Return a queued message for display."""
     pictures = len(body.images) + sum(each.picture for each in body.attachments)
     files = (*(file.name for file in body.files), *(each.name for each in body.attachments if not each.picture))
     return payloads.Waiting(message_id=body.message_id, content=body.content, images=pictures, files=files)
 
 
 def _attachment(each: Attachment) -> payloads.Attachment:
-    """As it is streamed."""
+    """Return an attachment for the stream."""
     facts = each.model_dump(exclude={"size", "text"})
     return payloads.Attachment(bytes=each.size, text=None if each.picture else each.text, **facts)
 
 
 def _texts(body: UserMessage) -> tuple[TextFile, ...]:
-    """What the model reads besides the message: its files, and the instructions that it calls, under the name of their file."""
+    """Return the texts of a message for the model: its files, and called instructions, under their file names."""
     if body.invoked is None:
         return body.files
     source = PurePosixPath(body.invoked.source)
@@ -60,7 +63,7 @@ def _texts(body: UserMessage) -> tuple[TextFile, ...]:
 
 
 def say(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
-    """The message is part of the conversation from here on, after whatever the same event brought."""
+    """Add a message to the conversation, after everything else from the same event."""
     out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.said)))
     out.said.append(
         payloads.MessageAdded(

@@ -1,1 +1,1 @@
-"""What is pure: the state of a run, what an event makes of it, and what comes next."""
+"""Pure parts: the state of a run, the effect of an event, and the next step."""

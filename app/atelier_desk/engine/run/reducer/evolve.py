@@ -1,4 +1,4 @@
-"""Changing a few fields of an immutable state, for every event of a run."""
+"""Change some fields of an immutable state; called for every event of a run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 __all__ = ["evolve"]
 
 if TYPE_CHECKING:
-    # Under this name the type checker knows it, and checks the fields.
+    # Type checkers know this name, and check the fields.
     from dataclasses import replace as evolve
 else:
     T = TypeVar("T")
 
     def evolve(old: T, /, **changes: Any) -> T:
-        """As ``dataclasses.replace``, for dataclasses without slots. With the 70 fields of a state it is twenty times faster, because it
-        does not set each of them again."""
+        """Like ``dataclasses.replace``, for dataclasses without slots.
+
+        Twenty times faster for the 70 fields of a state, because it does not set each of them again.
+        """
         new = object.__new__(type(old))
         new.__dict__.update(old.__dict__)
         new.__dict__.update(changes)

@@ -1,4 +1,4 @@
-"""The registry of the reducer: one small function an event type, and what several of them need."""
+"""The reducer's registry: one small function per event type, and shared helpers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ def with_call(state: RunState, changed: CallState) -> RunState:
 
 
 def runnable_calls(state: RunState) -> tuple[CallState, ...]:
-    """Planned calls that may run now: those before the first one that a person must allow, for a later call may build on it."""
+    """Return planned calls that may run now.
+
+    Those before the first that needs approval, because later ones may build on it.
+    """
     runnable: list[CallState] = []
     for call in state.calls:
         if call.status == "asked":

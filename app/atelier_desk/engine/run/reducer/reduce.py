@@ -1,7 +1,7 @@
 """The pure reducer: ``reduce(state, event) -> state``.
 
-One small function an event type. Nothing here reads a clock or does I/O: the same events always give the same state, which is what makes
-resuming after a kill, replaying, forking and testing possible.
+One small function per event type. Nothing here reads a clock or does I/O: the same events always give the same state,
+which makes resuming after a kill, replaying, forking and testing possible.
 """
 
 from __future__ import annotations
@@ -65,29 +65,30 @@ from atelier_desk.policy import loop_guard
 from atelier_desk.policy.permissions import taint
 
 FINISH_NOW = "finish_now"
-"""Reason of the note that asks for a last answer without tools."""
+"""Reason of the note that requests a final answer without tools."""
 ARE_YOU_DONE = "are_you_done"
-"""Reason of the note that asks about open tasks."""
+"""Reason of the note about open tasks."""
 
 
 _SOURCES = 60
-"""Pages that a run remembers for its parent: the newest."""
+"""Maximum pages that a run remembers for its parent: the newest."""
 HANDED_OVER = ("report", "result")
-"""The types of output a sub-agent hands to its parent; messages and progress are for whoever watches."""
+"""Types of output that a sub-agent passes to its parent; messages and progress are for viewers."""
 
 
 def fold(events: Iterable[RunEvent], history: tuple[ContextEntry, ...] = (), state: RunState | None = None) -> RunState | None:
-    """Fold events onto a state; ``history`` is the conversation of earlier runs and matters for a run's first event only."""
+    """Fold events onto a state; ``history`` is the conversation of earlier runs and matters only for a run's first event."""
     for event in events:
         state = reduce(state, event, history)
     return state
 
 
 def reduce(state: RunState | None, event: RunEvent, history: tuple[ContextEntry, ...] = ()) -> RunState:
-    """The state after one more event.
+    """Return the state after one more event.
 
     Raises:
-        ValueError: the event does not follow the state (a gap in the numbers, or a run that does not begin with its start).
+        ValueError: the event does not follow the state (a gap in the numbers, or a run that does not begin with its
+            start).
     """
     body = event.body
     if state is None:
@@ -97,7 +98,7 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[ContextEntry,
     if event.seq != state.last_seq + 1:
         raise ValueError(f"run {event.run_id}: event {event.seq} does not follow {state.last_seq}")
     elapsed = state.elapsed_ms
-    # The gap before a resume is time nobody worked: the program was closed, or a person was thinking.
+    # The gap before a resume is not working time: the program was closed, or a person was thinking.
     if state.status is RunStatus.PROCESSING and state.last_time is not None and not _after_a_gap(body):
         elapsed += max(0, round((event.time - state.last_time).total_seconds() * 1000))
     since = state.retried_since if isinstance(body, ModelRetried | ToolsRefused | ImagesRejected) else event.seq
@@ -107,13 +108,13 @@ def reduce(state: RunState | None, event: RunEvent, history: tuple[ContextEntry,
 
 
 def _after_a_gap(body: EventBody) -> bool:
-    """Whether nobody worked before this event: the run is taken up again, or the next process finds what a kill left of it."""
+    """Whether nobody worked before this event: the run is resumed, or the next process finds it after a kill."""
     found = (isinstance(body, RunPaused) and body.ended == "killed") or (isinstance(body, ReplyCutOff) and body.reason == "killed")
     return found or isinstance(body, RunResumed)
 
 
 def _with_status(state: RunState) -> RunState:
-    """The status follows from what is open; an end and a pause come from their own events."""
+    """Derive the status from what is open; ends and pauses have their own events."""
     if state.status.final or state.failed:
         return state
     if state.pause is PauseReason.INTERRUPTED:
@@ -176,18 +177,18 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
         return _flush_silent(evolve(state, silent=(*state.silent, body)), event.seq)
     if busy and body.strategy is Dispatch.QUEUE:
         return evolve(state, queued=(*state.queued, body))
-    # Entering the conversation: the first message, one that redirects, or one that arrives while nothing is open.
+    # It enters the conversation: the first message, a redirecting one, or one that arrives while nothing is open.
     return _said(state, body, user_entry(event.seq, body, origin_of(event)))
 
 
 def _outside(message: UserMessage) -> tuple[str, ...]:
-    """What is read from outside with a message."""
+    """Return the outside sources of a message."""
     called = (message.invoked.outside,) if message.invoked is not None else ()
     return (*(each.name for each in message.attachments if each.source in OUTSIDE), *called)
 
 
 def _said(state: RunState, message: UserMessage, entry: ContextEntry) -> RunState:
-    """A message enters the conversation, to be answered by whom it names."""
+    """Add a message to the conversation, and set who answers it."""
     return evolve(
         state,
         agent=message.agent or state.agent,
@@ -221,7 +222,7 @@ def _edited(message: UserMessage, body: QueueChanged) -> UserMessage:
 def _queued_sent(state: RunState, body: QueuedSent, event: RunEvent) -> RunState:
     message = next((each for each in state.queued if each.message_id == body.message_id), None)
     if message is None:
-        return state  # taken back or answered in the very moment
+        return state  # withdrawn or answered at the same moment
     state = evolve(state, queued=tuple(each for each in state.queued if each is not message))
     return _said(state, message, user_entry(event.seq, message, origin_of(event)))
 
@@ -274,7 +275,7 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
 
 
 def _take_queued(state: RunState, seq: int) -> RunState:
-    """The turn is answered: the oldest message that waited its turn becomes the next one."""
+    """The turn is answered: the oldest queued message becomes the next turn."""
     if not state.queued:
         return state
     first, *rest = state.queued
@@ -297,7 +298,7 @@ def _tools_refused(state: RunState, body: ToolsRefused, event: RunEvent) -> RunS
 
 
 def _without_pictures(state: RunState) -> RunState:
-    """The request went through without some pictures: it was these that the server did not accept."""
+    """Record the images whose omission made the request succeed: the server did not accept them."""
     model = model_key(state.agent)
 
     def marked(entries: tuple[ContextEntry, ...]) -> tuple[ContextEntry, ...]:
@@ -350,7 +351,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     [entry] = without_skills((entry,), state.skills_withdrawn)
     state = team.handed_over(team.told(state, call), body)
     if body.state is not None:
-        # Calls that share a state may run side by side: each adds what it knows.
+        # Calls with a shared state may run concurrently: each adds its part.
         kept = {**state.tool_state.get(body.state_of, {}), **body.state} if body.state_of else body.state
         state = evolve(state, tool_state={**state.tool_state, body.state_of or body.tool: kept})
     if call.waits_for == "parent":
@@ -371,7 +372,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     if not state.open_calls:
         state = _flush_silent(evolve(state, needs_model=state.ending is None), event.seq)
         if state.ending is not None:
-            # The agent is done, but with what it was told before: who wrote meanwhile is answered first.
+            # The agent has finished, but messages written meanwhile are answered first.
             state = _take_queued(state, event.seq)
     return state
 
@@ -417,7 +418,7 @@ def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
         needs_model=True,
         asked_done=state.asked_done or body.reason == ARE_YOU_DONE,
         final_only=state.final_only or body.reason == FINISH_NOW,
-        # Whoever chose to finish at a limit did not choose to go beyond it twice.
+        # An agent told to finish at a limit is not asked again.
         form_asked=state.form_asked or body.reason in (FIX_ANSWER, FINISH_NOW),
         form_only=state.form_only or body.reason == FIX_ANSWER,
         ending=None if body.reason == FIX_ANSWER else state.ending,
@@ -453,7 +454,7 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
     mode = body.mode or state.mode
     return evolve(
         state,
-        # Whoever takes the run up did not begin them.
+        # They were not begun by the run's new driver.
         calls=tuple(replace(call, cut_off=True) if call.status == "started" else call for call in state.calls),
         raised=tuple(sorted(raised.items())),
         pause=None,
@@ -461,7 +462,7 @@ def _run_resumed(state: RunState, body: RunResumed, event: RunEvent) -> RunState
         limit=None,
         failed=False,
         error="",
-        # A person tries again: what was tried before does not count any more.
+        # A person retries: earlier attempts no longer count.
         retries=0 if state.failed else state.retries,
         recent=recent,
         mode=mode,

@@ -1,4 +1,4 @@
-"""The reducer's part about what MCP servers ask for in the middle of a call."""
+"""Reducer: requests of MCP servers during a call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _sampled(state: RunState, body: SampledForServer, event: RunEvent) -> RunSta
 
 
 def answered(state: RunState, asked: UserQuestion, body: QuestionAnswered) -> RunState:
-    """What a person said to a server's request, kept for when the call is made again."""
+    """Store a person's answer to a server's request until the call is repeated."""
     call, asker = state.call(asked.call_id), asked.spec.asker
     if call is None or call.input is None or asker is None or asker.live or asker.key not in call.input.open:
         return state

@@ -1,4 +1,4 @@
-"""The reducer's part about approvals, sub-agents, and what people change of a conversation's context."""
+"""Reducer: approvals, sub-agents, and people's changes of a conversation's context."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _approval_decided(state: RunState, body: ApprovalDecided, event: RunEvent) -
         return state
     changed = call.call
     if body.arguments is not None:
-        # A tool that was named inside invoke_tool is called through it again.
+        # A tool named inside invoke_tool is called through it again.
         wrapped = {"tool_name": asked.tool, "arguments": body.arguments}
         arguments = body.arguments if asked.tool == changed.name else wrapped
         changed = changed.model_copy(update={"arguments": arguments, "error": None})
@@ -110,7 +110,7 @@ def _approval_asked_again(state: RunState, body: ApprovalAskedAgain, event: RunE
 def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> RunState:
     held, gone = state.approvals, set(body.withdrawn)
     silent, lost = {*body.folders, *body.untrusted}, set(body.skills_withdrawn)
-    # Of the event nothing is taken that would allow more: a workflow may come with a file.
+    # Ignore anything in the event that would allow more: a workflow may come from a file.
     forbid = (rule for rule in body.rules if rule.action is not Action.ALLOW)
     rules = (*(rule for rule in held.rules if rule.action is not Action.ALLOW or rule.id not in gone), *forbid)
     policy = held.model_copy(

@@ -1,4 +1,4 @@
-"""The state of a run: what folding its events gives. Immutable, no clock, no I/O."""
+"""The state of a run, the result of folding its events. Immutable, no clock, no I/O."""
 
 from __future__ import annotations
 
@@ -49,22 +49,23 @@ class EntryKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One entry of the conversation as the model will see it.
+    """One entry of the conversation for the model.
 
     Attributes:
-        seq: number of the event that made it; entries of earlier runs are numbered backwards from -1.
-        cut: the text was shortened to make room; ``full`` is what it was, ``cut_by`` names the newest compaction that did it.
-        origin: names the entry for good, also in later runs: the run and number of the event that made it, joined by a colon (and ``#n``
-            for the nth of several made by one event).
-        pinned: a person wants it sent whole, always.
-        skill: the skill whose instructions it holds: it is kept whole as long as anything else can give way.
-        message_id: the message of the transcript that shows it; empty when none does.
-        provider_data: what the model's server sent with a reply and wants back with it.
-        attachments: what went with a message; its text holds what the model is given of them.
-        refused: models, as ``provider/model``, whose server did not accept the pictures: they are not sent to it again.
-        replaced: for a summary, the entries it stands for; ``order`` are the origins of the whole conversation before it. Both are left out
-            where a conversation was taken from a snapshot; see ``complete``.
-        earlier: for a summary, what went with those entries and is no picture.
+        seq: number of its event; entries of earlier runs are numbered backwards from -1.
+        cut: the text was shortened to make room; ``full`` is the original, ``cut_by`` the newest compaction that did
+            it.
+        origin: permanent id of the entry, also in later runs: run and number of its event, joined by a colon (and
+            ``#n`` for the nth of several).
+        pinned: a person wants it always sent in full.
+        skill: the skill whose instructions it contains: shortened only as a last resort.
+        message_id: the transcript message that shows it; empty if none does.
+        provider_data: data that the model's server sent with a reply and expects back.
+        attachments: attachments of a message; its text contains the part given to the model.
+        refused: models (``provider/model``) whose server did not accept the images: they are not sent to it again.
+        replaced: for a summary, the entries it replaces; ``order``: origins of the whole conversation before it. Both
+            are missing in a conversation from a snapshot; see ``complete``.
+        earlier: for a summary, non-image attachments of those entries.
     """
 
     seq: int
@@ -93,25 +94,25 @@ class ContextEntry:
 
     @property
     def held(self) -> bool:
-        """Whether it is not cut or summarised to make room."""
+        """Whether it is exempt from cutting and summarising."""
         return self.pinned or self.skill is not None
 
     @property
     def shown_images(self) -> tuple[ImagePart, ...]:
-        """The pictures that are sent: a result that was cut has lost them."""
+        """The images to send: a shortened result has lost them."""
         return () if self.cut and self.kind is EntryKind.RESULT else self.images
 
 
 @dataclass(frozen=True, slots=True)
 class CallInput:
-    """What the server of a call wants to know before it answers.
+    """What a call's server requests before it answers.
 
     Attributes:
-        state: of the server, sent back as it came.
-        answers: by the server's key, as they are sent.
-        open: keys without an answer yet; ``samplings`` are requests to a model that a person allowed and that were not made yet.
-        refused: why the call cannot be made again.
-        note: what the model is told of it with the result.
+        state: opaque server state, sent back unchanged.
+        answers: by the server's key, as sent.
+        open: keys without an answer yet; ``samplings``: approved model requests not made yet.
+        refused: why the call cannot be repeated.
+        note: told to the model with the result.
     """
 
     server: str
@@ -129,15 +130,15 @@ class CallState:
     """A tool call of the newest reply.
 
     Attributes:
-        status: planned; asked (a person must allow it first); started (its intent is committed); waiting (for the user, sub-agents or the
-            parent); ready (to be made again with what its server asked for); done.
-        input: what its server asked for.
-        narrowed: the run may do less than when it was judged.
-        cut_off: it was started by a stretch of work that ended before it had a result.
-        allowed: a person allowed this very call.
-        edited: the arguments a person put in place of the model's.
+        status: planned; asked (needs approval); started (its intent is committed); waiting (for the user, sub-agents or
+            the parent); ready (to be repeated with the answers for its server); done.
+        input: what its server requested.
+        narrowed: the run's rights were reduced since it was judged.
+        cut_off: it was started by a stretch of work that ended before its result.
+        allowed: a person approved this call.
+        edited: arguments that a person substituted.
         waits_for: what a waiting call waits for.
-        kind, children, stop_on_error: for a call that waits for sub-agents, what it is and whose end it waits for.
+        kind, children, stop_on_error: for a call that waits for sub-agents, its kind and the awaited ones.
     """
 
     call: ToolCall
@@ -157,7 +158,7 @@ class CallState:
 
 @dataclass(frozen=True, slots=True)
 class TaskMark:
-    """What the run must know of a task it made."""
+    """What a run must know of a task it created."""
 
     id: str
     name: str
@@ -166,7 +167,7 @@ class TaskMark:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The run is to end this way."""
+    """The way in which the run is to end."""
 
     status: RunStatus
     summary: str = ""
@@ -176,43 +177,46 @@ class Ending:
 
 @dataclass(frozen=True)
 class RunState:
-    """Everything a run is.
+    """Complete state of a run.
 
     Attributes:
-        history: the conversation of the runs before this one, given when folding starts.
+        history: the conversation of preceding runs, given when folding starts.
         entries: this run's own conversation.
-        calls: the tool calls of the newest reply.
-        queued: messages that wait for the current turn to end; ``silent`` ones wait for the next request and trigger none.
-        needs_model: something was said that the model has not answered yet.
-        form_asked: the model was asked once to put its answer into the form of the agent's answers; ``form_only``: that reply is next,
-            and gets no tools.
-        final_only: the next reply is the last one and gets no tools (the owner chose to finish at a limit).
+        calls: tool calls of the newest reply.
+        queued: messages that wait for the current turn to end; ``silent`` ones wait for the next request and trigger
+            none.
+        needs_model: there is something the model has not answered yet.
+        form_asked: the model was asked once to correct its answer to match the schema; ``form_only``: that reply is
+            next, without tools.
+        final_only: the next reply is the last, without tools (the user chose to finish at a limit).
         iterations: model replies since the last user message.
-        elapsed_ms: working time; waiting for a person does not count.
-        recent: digests of the newest calls, for the loop guard; ``loop_warned`` those already warned about.
-        searched: of these tools the newest request had only those that ``search_tools`` found; None when all were listed.
-        window: tokens of the model's window as the server told it, None when it did not have to.
-        overflows: requests the server refused as too long since the last reply.
-        steps: steps that may still be taken in stepping mode, None for any number.
-        ended: what ended, while the run is held because it was interrupted.
-        failed: the model could not be reached; a resume tries again.
+        elapsed_ms: working time, without waiting for people.
+        recent: digests of the newest calls, for the loop guard; ``loop_warned``: those already warned about.
+        searched: of these tools the newest request contained only those found by ``search_tools``; None if all were
+            listed.
+        window: the model's context in tokens as reported by a refusal, otherwise None.
+        overflows: requests refused as too long since the last reply.
+        steps: steps still allowed in stepping mode, None for any number.
+        ended: what ended, while the run is interrupted.
+        failed: the model was unreachable; resuming retries.
         handed_down: texts attached to its parent's messages.
-        lineage: the runs above this one, the root first.
-        skills_withdrawn: the folders of skills that may be used no more, also by a call that began before.
-        approvals: which calls need a person's yes; ``requests`` wait for it, ``granted`` are rules that came with a yes.
-        tainted: what it read from outside, itself or through what it goes on with: the first few, each once.
-        sources: the pages of the web that a sub-agent's calls read or found, for its report.
-        children: the sub-agents of this run; ``plans`` are those of them that have not started.
-        asked_parent: what this run asked its parent and has no answer to yet.
-        handed: what a sub-agent handed over with ``output``, told to its parent with its report.
-        tool_state: by tool, what its newest call left for those after it.
-        retries: failed model requests in a row that were tried again; ``retried_since`` is the number of the last event before them.
-        tools_refused: the server takes no tool definitions; calls are written as text.
-        servers_lacking: what is new of its servers was said.
-        pictures_refused: the model takes no pictures; words stand in their place.
-        left_out: entries whose pictures the newest request goes without, to see whether the server then accepts it.
+        lineage: the runs above this one, root first.
+        skills_withdrawn: folders of skills that may no longer be used, even by calls begun before.
+        approvals: approval policy; ``requests`` are pending, ``granted`` are rules that came with approvals.
+        tainted: outside sources read by itself or inherited: the first few distinct ones.
+        sources: web pages read or found by a sub-agent's calls, for its report.
+        children: the sub-agents of this run; ``plans``: those not started.
+        asked_parent: this run's pending question to its parent.
+        handed: what a sub-agent passed on with ``output``, delivered with its report.
+        tool_state: by tool, the state left by its newest call.
+        retries: consecutive failed model requests that were retried; ``retried_since``: number of the last event before
+            them.
+        tools_refused: the server accepts no tool definitions; calls are written as text.
+        servers_lacking: new problems of its servers were reported.
+        pictures_refused: the model accepts no images; text replaces them.
+        left_out: entries whose images the newest request omits, to see whether the server then accepts it.
         finish: how the newest reply ended.
-        reminded: the model was told once of sub-agents that wait for its answer.
+        reminded: the model was told once about sub-agents waiting for its answer.
     """
 
     run_id: str
@@ -300,17 +304,17 @@ class RunState:
 
     @property
     def attachments(self) -> dict[str, Attachment]:
-        """The attached texts it may read, by their hash, the newest last: those handed down to it, then those of its own messages."""
+        """Return the attached texts it may read, by hash, newest last: those handed down to it, then its own."""
         return {each.text_sha256: each for each in self.handed_down} | attachments_of(self.conversation)
 
     @property
     def has_more_to_read(self) -> bool:
-        """Whether there are attached texts of which it was not given all."""
+        """Whether it was given only excerpts of some attached texts."""
         return any(each.cut for each in self.attachments.values())
 
     @property
     def skills_used(self) -> tuple[SkillUse, ...]:
-        """The skills whose instructions stand whole in the conversation, each once."""
+        """Return the distinct skills whose complete instructions are in the conversation."""
         return tuple(dict.fromkeys(entry.skill for entry in self.conversation if entry.skill is not None and not entry.cut))
 
     @property
@@ -319,12 +323,15 @@ class RunState:
 
     @property
     def open_tasks(self) -> tuple[TaskMark, ...]:
-        """The tasks it made that nobody works on any more once it ends."""
+        """Return the tasks it created that nobody works on after its end."""
         return tuple(mark for mark in self.tasks if mark.status in (TaskStatus.PENDING, TaskStatus.IN_PROGRESS))
 
     @property
     def spent(self) -> BudgetUse:
-        """What counts against the caps: its own use, that of the sub-agents that are over, and what is set aside for those at work."""
+        """Return usage counted against the limits.
+
+        Its own, that of ended sub-agents, and reservations for running ones.
+        """
         total = self.total
         aside = [child.share for child in self.children if child.started_at is not None and not child.status.over]
         usage = total.usage
@@ -338,7 +345,7 @@ class RunState:
 
     @property
     def total(self) -> Spending:
-        """What the run and the sub-agents of it that are over have used."""
+        """Return the usage of the run and its ended sub-agents."""
         total = Spending(usage=self.usage, tool_calls=self.tool_calls, seconds=self.elapsed_ms / 1000)
         for child in self.children:
             if child.status.over:
@@ -350,12 +357,12 @@ class RunState:
         return self.lineage[0].run_id if self.lineage else self.run_id
 
     def child(self, child_id: str) -> ChildState | None:
-        """The sub-agent of this run with this id."""
+        """Return the sub-agent of this run with this id."""
         return next((child for child in self.children if child.id == child_id), None)
 
     @property
     def working_children(self) -> tuple[ChildState, ...]:
-        """Sub-agents that have begun and are not over."""
+        """Return the running sub-agents."""
         return tuple(child for child in self.children if child.started_at is not None and not child.status.over)
 
     @property
@@ -363,12 +370,12 @@ class RunState:
         return dict(self.raised)
 
     def call(self, call_id: str) -> CallState | None:
-        """The call with this id in the newest reply."""
+        """Return the call with this id in the newest reply."""
         return next((call for call in self.calls if call.call.id == call_id), None)
 
 
 def attachments_of(entries: Iterable[ContextEntry]) -> dict[str, Attachment]:
-    """What went with the messages of a conversation by its text's hash, the newest last; also with those a summary stands for."""
+    """Return the attachments of a conversation by text hash, newest last, including those of summarised entries."""
     found: dict[str, Attachment] = {}
     for entry in entries:
         found |= {each.text_sha256: each for each in entry.earlier}
@@ -377,17 +384,17 @@ def attachments_of(entries: Iterable[ContextEntry]) -> dict[str, Attachment]:
 
 
 def complete(entries: Iterable[ContextEntry]) -> bool:
-    """Whether every summary, those in summaries too, still has what it stands for, so that it can be undone."""
+    """Whether every summary, including nested ones, still has its replaced entries, so that it can be undone."""
     return all(bool(entry.order) and complete(entry.replaced) for entry in entries if entry.kind is EntryKind.SUMMARY)
 
 
 def without_replaced(entries: Iterable[ContextEntry]) -> tuple[ContextEntry, ...]:
-    """A conversation as it is sent: without what its summaries stand for."""
+    """Return a conversation as sent: without the entries that summaries replace."""
     return tuple(replace(entry, replaced=(), order=()) if entry.kind is EntryKind.SUMMARY else entry for entry in entries)
 
 
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry:
-    """A message as the conversation has it."""
+    """Return a message as a conversation entry."""
     text = with_files(message.content, message.files, message.attachments)
     if message.invoked is not None:
         text = f"{text}\n\n{_called(message.invoked)}"
@@ -406,13 +413,13 @@ def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry
 
 
 def with_files(content: str, files: tuple[TextFile, ...], attachments: tuple[Attachment, ...] = ()) -> str:
-    """A message as the model reads it: its text, then each attached file in a frame with its name."""
+    """Return a message for the model: its text, then each attached file in a frame with its name."""
     texts = [framed("attached_file", file.text, name=file.name) for file in files]
     return "\n\n".join(part for part in (content, *texts, *(_attached(each) for each in attachments if not each.picture)) if part)
 
 
 def _attached(each: Attachment) -> str:
-    """An attachment in its frame, which says what it is and, of an excerpt, how the rest can be read."""
+    """Return a framed attachment, which says what it is and how the rest of an excerpt can be read."""
     facts = {"name": each.name, "path": each.path}
     if each.cut:
         facts["characters"] = f"1-{len(each.text)} of {each.characters}"
@@ -422,7 +429,7 @@ def _attached(each: Attachment) -> str:
 
 
 def framed(word: str, content: str, **facts: str) -> str:
-    """A text between two tags of a word it does not have, so that nothing in it can end the frame; facts that say nothing are left out."""
+    """Enclose a text in tags that it cannot close itself; empty facts are omitted."""
     text, plain, number = content.casefold(), word, 1
     while word in text:
         number += 1
@@ -432,7 +439,7 @@ def framed(word: str, content: str, **facts: str) -> str:
 
 
 def without_skills(entries: Iterable[ContextEntry], folders: Collection[str]) -> tuple[ContextEntry, ...]:
-    """Entries without the instructions of the skills in these folders: words stand in their place, in what summaries stand for, too."""
+    """Return entries with the instructions of skills in these folders replaced by a note, including in summarised entries."""
     return tuple(_without_skill(entry, folders) for entry in entries)
 
 
@@ -450,7 +457,7 @@ def _without_skill(entry: ContextEntry, folders: Collection[str]) -> ContextEntr
 
 
 def used_folders(entries: Iterable[ContextEntry], messages: Iterable[UserMessage] = ()) -> tuple[str, ...]:
-    """The folders of skills whose instructions stand in the entries, or in what they stand for, or go with the messages, each once."""
+    """Return the distinct folders of skills whose instructions are in the entries, in summarised ones, or in the messages."""
     found = [each.invoked.use.folder for each in messages if each.invoked is not None]
     for entry in entries:
         found += [entry.skill.folder] if entry.skill is not None else used_folders(entry.replaced)
@@ -458,7 +465,7 @@ def used_folders(entries: Iterable[ContextEntry], messages: Iterable[UserMessage
 
 
 def uncalled(message: UserMessage, folders: Collection[str]) -> UserMessage:
-    """A message without the instructions of a skill that it calls in one of these folders."""
+    """Return a message without the instructions of called skills in these folders."""
     calls = message.invoked is not None and message.invoked.use.folder in folders
     return message.model_copy(update={"invoked": None}) if calls else message
 
@@ -467,38 +474,40 @@ _CALLED = "[The user called the {kind} {name} with this message."
 
 
 def _called(invoked: Invocation) -> str:
-    """What a person called, as the model reads it. Nothing in it was run before: it says what is to be done, not what may be."""
+    """Return what a person called, for the model.
+
+    Nothing in it was executed: it says what to do, not what is permitted.
+    """
     note = f"{_CALLED.format(kind=invoked.kind, name=invoked.use.name)} Its instructions, arguments filled in:]"
     return f"{note}\n{framed('called', invoked.text, name=invoked.use.name, folder=invoked.use.folder)}"
 
 
 def quoted(name: str) -> str:
-    """A file's name without what would end its frame."""
+    """Return a file's name without characters that would end its frame."""
     return name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
 def carried(state: RunState) -> tuple[ContextEntry, ...]:
-    """The conversation a following run inherits: the same entries, numbered backwards from -1, engine notes left out.
+    """Return the conversation inherited by a following run: entries numbered backwards from -1, without engine notes.
 
-    Notes nobody read before the run ended are part of it: they are in the transcript, so the model must know them. What still waits its
-    turn is not: it goes on waiting, and is shown so.
+    Unread notes are included, because they are in the transcript. Queued messages are not: they stay queued.
     """
     return renumbered(inherited(state))
 
 
 def inherited(state: RunState) -> tuple[ContextEntry, ...]:
-    """The entries of ``carried``, with the numbers they had."""
+    """Return the entries of ``carried`` with their original numbers."""
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
     kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
     return tuple(kept)
 
 
 def model_key(agent: AgentConfig) -> str:
-    """The name by which entries know models that refused their pictures."""
+    """Return the name under which entries record models that refused their images."""
     return f"{agent.provider}/{agent.model}"
 
 
 def renumbered(entries: Sequence[ContextEntry]) -> tuple[ContextEntry, ...]:
-    """Entries as a run's history: numbered backwards from -1, reasoning left out."""
+    """Return entries as a run's history: numbered backwards from -1, without reasoning."""
     size = len(entries)
     return tuple(replace(entry, seq=index - size, reasoning="") for index, entry in enumerate(entries))

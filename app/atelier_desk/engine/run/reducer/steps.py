@@ -1,4 +1,4 @@
-"""The pure decision: ``next_step(state)`` says what is to be done next, from the state alone."""
+"""The pure decision: ``next_step(state)`` returns the next step from the state only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOT_WHOLE = {
     FinishReason.EMPTY: "The agent ended with an empty reply.",
     FinishReason.REPETITION: "This report was stopped: the agent repeated the same passage again and again.",
 }
-"""What a sub-agent's parent is told of a last reply that is not whole."""
+"""Texts for a sub-agent's parent about an incomplete last reply."""
 NO_SAMPLING = (
     "The MCP server {server} wanted to ask a model for this call, and the user did not allow it. The call was ended. "
     "Go on without it, or ask the user."
@@ -56,21 +56,21 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class BeginCalls:
-    """Commit the intents of the first of these planned calls, or ask a person to allow them."""
+    """Commit the intents of the first of these planned calls, or ask a person for approval."""
 
     calls: tuple[CallState, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunCalls:
-    """Run these calls: their intents are committed, and nothing came between."""
+    """Run these calls, whose intents are committed without anything in between."""
 
     calls: tuple[CallState, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SampleForServer:
-    """Ask the model for the server of a call, as a person allowed."""
+    """Make a model request for a call's server, as approved by a person."""
 
     call_id: str
     key: str
@@ -78,14 +78,14 @@ class SampleForServer:
 
 @dataclass(frozen=True, slots=True)
 class RecoverCalls:
-    """What worked on these calls is gone, and they have no result. Run the idempotent ones again, close the others."""
+    """Handle calls without a result whose process is gone: repeat idempotent ones, close the others."""
 
     calls: tuple[CallState, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Commit these events, which follow from the state alone."""
+    """Commit these events, which follow from the state only."""
 
     bodies: tuple[EventBody, ...]
 
@@ -106,19 +106,19 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The run is over."""
+    """The run has ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartChildren:
-    """These planned sub-agents begin."""
+    """Start these planned sub-agents."""
 
     child_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChildren:
-    """These sub-agents wait for an answer the run will not give any more: tell them to decide themselves."""
+    """Tell these sub-agents, who wait for an answer the run cannot give any more, to decide themselves."""
 
     child_ids: tuple[str, ...]
 
@@ -133,7 +133,7 @@ Step = Work | Append | StartChildren | AnswerChildren | StopChildren | Wait | Fi
 
 
 def next_step(state: RunState) -> Step:
-    """What the driver must do now. Total: every state has exactly one next step."""
+    """Return what the driver must do now. Total: every state has exactly one next step."""
     if state.failed:
         return Wait("failed")
     if state.status.final:
@@ -165,14 +165,14 @@ def next_step(state: RunState) -> Step:
     if any(not child.question_told for child in asking) and not state.final_only:
         return Append((Injected(reason=team.CHILD_ASKS, content=prompt.child_questions(asking)),))
     if state.needs_model:
-        # A last answer is given from everything there is; after it nobody is asked any more.
+        # A final answer is based on everything available; after it nobody is asked any more.
         last = _reports(state) if state.final_only else None
         return last or _gate(state, CallModel(with_tools=not (state.final_only or state.form_only)))
     return _last_steps(state, asking)
 
 
 def _with_input(state: RunState, call: CallState) -> Step:
-    """What is to be done with a call whose server got all it asked for, or will not get it."""
+    """Return the step for a call whose server got all answers, or will not get them."""
     given = call.input
     assert given is not None
     if given.refused:
@@ -186,9 +186,9 @@ def _with_input(state: RunState, call: CallState) -> Step:
 
 
 def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
-    """The agent has said what it had to say: what is still open is waited for and told, then the run ends."""
+    """The agent has finished: wait for and report what is still open, then end the run."""
     open_tasks = [mark.name for mark in state.open_tasks]
-    # A guided model cannot reason about its plan, and its user made the tasks on purpose: asking it would only confuse.
+    # A guided model cannot reason about its plan, and its user created the tasks on purpose.
     if open_tasks and not state.asked_done and state.dialect != "guided":
         return Append((Injected(reason=ARE_YOU_DONE, content=_are_you_done(open_tasks)),))
     if asking:
@@ -199,7 +199,7 @@ def _last_steps(state: RunState, asking: tuple[ChildState, ...]) -> Step:
 
 
 def _finish(state: RunState, ending: Ending) -> Append | Finish:
-    """The end of the run; before it the model is asked once for an answer that fits the agent's schema, when this one does not."""
+    """End the run; before that, ask the model once to correct an answer that does not match the schema."""
     schema = state.agent.answer_schema
     if schema is None or ending.status is not RunStatus.COMPLETED:
         return Finish(replace(ending, result=_reported(state, ending.result)))
@@ -207,20 +207,20 @@ def _finish(state: RunState, ending: Ending) -> Append | Finish:
     problem = answers.misfit(schema, answer)
     if not problem:
         return Finish(replace(ending, result=answers.bare(answer)))
-    # What a filter held back once it holds back again.
+    # What a filter blocked once it blocks again.
     if not state.form_asked and state.finish is not FinishReason.CONTENT_FILTER:
         return Append((Injected(reason=FIX_ANSWER, content=prompt.fix_answer(problem, cut=state.finish is FinishReason.LENGTH)),))
     return Finish(replace(ending, result=_reported(state, answer, problem), misfit=problem))
 
 
 def _reports(state: RunState) -> Append | None:
-    """What sub-agents found out and the model does not know yet, as a note to it."""
+    """Return a note with reports of sub-agents that the model does not know yet."""
     untold = [child for child in state.children if child.status.over and not child.told]
     return Append((Injected(reason=team.CHILD_REPORTS, content=prompt.child_reports(untold)),)) if untold else None
 
 
 def _children_step(state: RunState) -> Step | None:
-    """What sub-agents make necessary: starting those whose stage has come, and giving the calls that wait for them their results."""
+    """Return steps due to sub-agents: start those whose stage has come, and finish calls that wait for them."""
     if state.ending is None:
         never = team.skippable(state)
         if never:
@@ -242,7 +242,7 @@ def _children_step(state: RunState) -> Step | None:
 
 
 def _waiting(state: RunState) -> Wait | None:
-    """For whom the run waits in the middle of its calls."""
+    """Return whom the run waits for in the middle of its calls."""
     waits = {call.waits_for for call in state.calls if call.status == "waiting"}
     if "user" in waits:
         return Wait("user")
@@ -254,7 +254,7 @@ def _waiting(state: RunState) -> Wait | None:
 
 
 def _gate(state: RunState, step: CallModel | SampleForServer | BeginCalls) -> Step:
-    """A step that costs something goes ahead only within the caps, and in stepping mode only when it was asked for."""
+    """Let a step with costs proceed only within the limits, and in stepping mode only on request."""
     if state.mode is RunMode.STEPPING and state.steps is not None and state.steps <= 0:
         return Append((RunPaused(reason=PauseReason.STEP),))
     if isinstance(step, CallModel) and state.final_only:
@@ -296,7 +296,7 @@ def _last_reply(state: RunState) -> str:
 
 
 def _reported(state: RunState, said: str, misfit: str = "") -> str:
-    """What a run leaves; to a parent with what is wrong with it, which must not take half a report for a whole one."""
+    """Return the report of a run, with its problems for the parent, which must not take it for complete."""
     if state.parent_run_id is None:
         return said
     notes = [] if state.finish.whole else [NOT_WHOLE[state.finish]]

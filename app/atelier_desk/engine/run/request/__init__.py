@@ -1,1 +1,1 @@
-"""What a model is sent, and what is made of its reply."""
+"""Model requests and the processing of replies."""

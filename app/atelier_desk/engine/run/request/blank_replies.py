@@ -1,4 +1,4 @@
-"""Ends a reply that says nothing any more, whatever still travels over its connection."""
+"""End replies that send nothing meaningful any more, despite other traffic on the connection."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ SILENT = N_(
 
 
 async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float, problem: str = SILENT) -> AsyncGenerator[ChatDelta, None]:
-    """The same deltas; comments and empty pieces, which keep a connection open, make none and so do not count.
+    """Pass deltas through with an inactivity limit; comments and empty pieces give no deltas and do not count.
 
     Args:
-        limit_s: seconds of silence that are borne; a provider's own wait before another attempt comes on top.
-        problem: what is said then, with ``{seconds}``.
+        limit_s: maximum seconds of silence; a provider's own wait before another attempt is added.
+        problem: message on timeout, with ``{seconds}``.
 
     Raises:
-        ProviderError: nothing was said for that long (code ``timeout``).
+        ProviderError: silence exceeded the limit (code ``timeout``).
     """
     async with aclosing(deltas), Watchdog(clock, limit_s) as watchdog:  # type: ignore[type-var]
         while True:

@@ -1,4 +1,7 @@
-"""Compactions of a conversation: applied, undone, and held off by pins. Pure; what is taken away stays in the state and can come back."""
+"""Compactions of a conversation.
+
+Applying, undoing, and pins against them. Pure; removed content stays in the state and can be restored.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ CUT_MARK = "\n[… {missing} characters were cut to save room {hint}…]\n"
 
 
 def shortened(text: str, kept: int = CUT_TO, hint: str = "; call the tool again to read them ") -> str:
-    """The beginning and end of a long text, ``kept`` characters in all, with how much is missing between."""
+    """Return the beginning and end of a long text, ``kept`` characters in all, with the size of the gap."""
     if len(text) <= kept + 80:
         return text
     half = kept // 2
@@ -23,7 +26,7 @@ def shortened(text: str, kept: int = CUT_TO, hint: str = "; call the tool again 
 
 
 def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
-    """Shorten the named entries, or put a summary in their place."""
+    """Shorten the given entries, or replace them by a summary."""
     dropped = frozenset(body.dropped)
     origin = f"{event.run_id}:{event.seq}"
     if body.method in ("cut_results", "cut_message"):
@@ -54,21 +57,21 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
 
 
 def pinned(state: RunState, origin: str, pin: bool) -> RunState:
-    """Pin an entry, or take its pin away; an unknown origin changes nothing."""
+    """Pin or unpin an entry; an unknown origin changes nothing."""
     return _mapped(state, lambda entry: replace(entry, pinned=pin) if origin and entry.origin == origin else entry)
 
 
 def can_undo(state: RunState, origin: str) -> bool:
-    """Whether what the compaction ``origin`` took away can come back: it is still in the conversation and not inside a later summary."""
+    """Whether a compaction can be undone: its effect is in the conversation and not inside a later summary."""
     return any(_made_by(entry, origin) for entry in state.conversation)
 
 
 def undone(state: RunState, origin: str) -> RunState:
-    """The conversation with what a compaction cut or replaced; one that is not there any more changes nothing."""
+    """Undo a compaction; a missing one changes nothing."""
     summary = next((e for e in state.conversation if e.kind is EntryKind.SUMMARY and e.origin == origin), None)
     if summary is None:
         return _mapped(state, lambda entry: _whole(entry) if _made_by(entry, origin) else entry)
-    # An entry of this run keeps its number; whatever came before the run is numbered anew. Summaries stand for what came before, too.
+    # Entries of this run keep their number; earlier ones are renumbered, as are summaries of them.
     own = f"{state.run_id}:"
     place = {name: index for index, name in enumerate(summary.order)}
     rest = [entry for entry in state.conversation if entry is not summary]

@@ -1,7 +1,7 @@
-"""What a request to the model holds: the newest messages always win, and a request over the window is never sent.
+"""Content of a model request: the newest messages take precedence, and a request over the context limit is never sent.
 
-``plan`` is pure. It gives either a request that fits or the compaction that has to come first; the driver commits that and plans again.
-Order of saving: old tool results are cut, then old turns are summarised, and at the last the newest entry itself is shortened.
+``plan`` is pure. It returns either a fitting request or the compaction to do first; the driver commits that and plans
+again. Order: old tool results are cut, then old turns are summarised, and finally the newest entry itself is shortened.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, mes
 from atelier_desk.support.i18n import N_
 
 SAFETY = 0.95
-"""Share of the window a request may fill by our own count, which is an estimate."""
+"""Fraction of the context that a request may fill by our own, estimated count."""
 KEEP_GROUPS = 2
-"""The newest groups (a message, or a reply with its results) whose tool results are not cut first."""
+"""Number of newest groups (a message, or a reply with its results) whose tool results are cut last."""
 SHORTEST = 200
-"""Characters no text is shortened below."""
+"""Minimum characters of a shortened text."""
 TARGET = 0.6
-"""Share of the room that old turns are compacted to, so that it is not needed again at once."""
+"""Fraction of the room to which old turns are compacted, so that it is not needed again at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadyRequest:
-    """A request that fits; ``tokens`` is its estimated size."""
+    """A fitting request; ``tokens`` is its estimated size."""
 
     request: ChatRequest
     tokens: int
@@ -54,7 +54,7 @@ class Summarise:
 
 @dataclass(frozen=True, slots=True)
 class Shorten:
-    """Shorten this entry in its middle to ``kept`` characters: nothing older is left to save room with."""
+    """Shorten this entry in its middle to ``kept`` characters: there is nothing older to compact."""
 
     seq: int
     kept: int
@@ -65,14 +65,14 @@ Plan = ReadyRequest | CutResults | Summarise | Shorten
 
 
 def entry_tokens(entry: ContextEntry, factor: float) -> float:
-    """Estimated tokens of one entry, calls, images and what goes back to the server counted."""
+    """Return the estimated tokens of one entry, including calls, images and data sent back to the server."""
     return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(entry.shown_images)
 
 
 def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int, int]]:
-    """By origin, of the entries that have any: bytes of what goes back to the server, and of what is left out.
+    """Return, by origin, the bytes of data sent back to the server, and of omitted data.
 
-    What came with a call has no place where calls are written as text; the guided dialect sends no replies at all.
+    Data of a call is omitted where calls are written as text; the guided dialect sends no replies at all.
     """
     sizes = {}
     for before, after in zip(state.conversation, sendable(state), strict=True):
@@ -85,10 +85,11 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
 
 
 def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tuple[ContextEntry, ...]:
-    """The conversation as the agent's model may be sent it: without what the server of another model wants back, or what was not kept.
+    """Return the conversation as it may be sent to the agent's model: without other models' data, and without data that
+    was not stored.
 
-    A model that is not known to see pictures (``sees``) gets none that a tool gave: nobody chose to send them, and servers refuse them.
-    One that is known not to (``blind``) is told of those a person attached.
+    A model not known to support images (``sees``) gets none from tools: nobody chose to send them, and servers refuse
+    them. One known not to (``blind``) is told about those attached by a person.
     """
     agent = state.agent
 
@@ -118,12 +119,12 @@ def _names(entry: ContextEntry) -> str:
 
 
 def newest_pictures(state: RunState, *, sees: bool, blind: bool) -> ContextEntry | None:
-    """The newest entry whose pictures are sent to the agent's model; see ``sendable``."""
+    """Return the newest entry whose images are sent to the agent's model; see ``sendable``."""
     return next((each for each in reversed(sendable(state, sees=sees, blind=blind)) if each.shown_images), None)
 
 
 def groups(entries: tuple[ContextEntry, ...]) -> list[tuple[ContextEntry, ...]]:
-    """Entries that must stay together: a reply with the results of its calls, and every other entry alone."""
+    """Group entries that must stay together: a reply with the results of its calls, and every other entry alone."""
     out: list[list[ContextEntry]] = []
     for entry in entries:
         if entry.kind is EntryKind.RESULT and out and out[-1][0].kind is EntryKind.REPLY and out[-1][0].calls:
@@ -144,16 +145,16 @@ def plan(
     sees: bool = True,
     blind: bool = False,
 ) -> Plan:
-    """The next request, or what has to be compacted before it.
+    """Return the next request, or the compaction required before it.
 
     Args:
-        window: tokens the model can see.
-        factor: what our estimate is multiplied by for this model (learned from the server's own counts).
-        tool_tokens: estimated tokens of the tools' definitions.
-        sees: the model is known to see pictures; ``blind``: it is known not to.
+        window: the model's context in tokens.
+        factor: calibration factor of our estimate for this model (from the server's counts).
+        tool_tokens: estimated tokens of the tool definitions.
+        sees: the model is known to support images; ``blind``: it is known not to.
 
     Raises:
-        ContextOverflowError: the instructions and tools alone do not leave room for a message.
+        ContextOverflowError: instructions and tools alone leave no room for a message.
     """
     reserve = min(state.agent.max_tokens, window // 4)
     fixed = (message_tokens(system) + tool_tokens) * factor
@@ -189,7 +190,7 @@ def _cuttable(found: list[tuple[ContextEntry, ...]]) -> tuple[int, ...]:
 
 
 def _old_enough(found: list[tuple[ContextEntry, ...]], sizes: dict[int, float], target: float) -> tuple[ContextEntry, ...]:
-    """The oldest groups that must go so that the rest fits ``target``; the newest group always stays."""
+    """Return the oldest groups to remove so that the rest fits ``target``; the newest group always stays."""
     kept = 0.0
     keep_from = len(found) - 1
     for index in range(len(found) - 1, -1, -1):
@@ -197,16 +198,16 @@ def _old_enough(found: list[tuple[ContextEntry, ...]], sizes: dict[int, float], 
         if kept > target and index < len(found) - 1:
             break
         keep_from = index
-    # A reply and its results stay together: a pin on one of them holds all.
+    # A reply and its results stay together: a pin on one protects all.
     gone = tuple(entry for group in found[:keep_from] if not any(entry.held for entry in group) for entry in group)
-    # A lone summary that is summarised again would go round in circles.
+    # Summarising a single summary again would loop.
     return gone if any(entry.kind is not EntryKind.SUMMARY for entry in gone) else ()
 
 
 def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, tokens: int, window: int) -> Shorten:
-    """Only the newest group and a summary are left and are still ``over`` tokens too long: the longest text gives way."""
+    """Shorten the longest text when only the newest group and a summary are left, ``over`` tokens too long."""
     free = [entry for entry in entries if not entry.pinned]
-    # Instructions of skills come last: they are shortened only when nothing else is long enough to give way.
+    # Instructions of skills are shortened last, when nothing else is long enough.
     others = [entry for entry in free if not entry.held and len(entry.text) > SHORTEST + len(CUT_MARK) + 80]
     longest = max(others or free, key=lambda entry: len(entry.text), default=entries[-1])
     if longest.pinned:
@@ -215,11 +216,11 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
             window=window,
         )
     size = len(longest.text.encode("utf-8", errors="replace"))
-    # Characters may take several bytes: what has to go is reckoned in this text's own mixture.
+    # Characters may take several bytes: use this text's own proportion.
     gone = int(over / factor * BYTES_PER_TOKEN * len(longest.text) / max(1, size)) + len(CUT_MARK) + 40
     kept = max(SHORTEST, len(longest.text) - gone)
     if len(shortened(longest.text, kept, "")) >= len(longest.text):
-        # What is left is calls, images or many short texts: nothing here can give way, and trying again would go on for ever.
+        # Only calls, images or many short texts are left: nothing can be shortened, and retrying would loop.
         raise ContextOverflowError(
             N_("The workflow's newest messages do not fit into the model's window of {window} tokens. Choose a larger model."),
             window=window,
@@ -238,24 +239,26 @@ def _request(state: RunState, entries: tuple[ContextEntry, ...], system: str, to
         effort=state.agent.effort.value if state.agent.effort is not None else None,
         context_window=window,
         response_schema=state.agent.answer_schema,
-        # A sub-agent's request is tried again by the run itself: attempts of both would be multiplied.
+        # A sub-agent's request is retried by the run itself: attempts of both would multiply.
         retry=state.parent_run_id is None,
     )
 
 
 def reply_limit(agent: AgentConfig, window: int) -> int:
-    """Most tokens of the reply: what the agent wants, and never more than a quarter of the window."""
+    """Return the maximum reply tokens: what the agent wants, at most a quarter of the context."""
     return min(agent.max_tokens, max(64, window // 4))
 
 
 def messages(entries: tuple[ContextEntry, ...]) -> list[ChatMessage]:
-    """Entries as chat messages. A call without a result gets one that says so, and a result without its call is left out, so that every
-    server accepts the request."""
+    """Return entries as chat messages that every server accepts.
+
+    A call without a result gets a placeholder, and a result without its call is dropped.
+    """
     return [message for message, _entry in sources(entries)]
 
 
 def sources(entries: tuple[ContextEntry, ...]) -> list[tuple[ChatMessage, ContextEntry | None]]:
-    """The chat messages, each with the entry it was made of; None for what stands in for a missing result."""
+    """Return the chat messages, each with its entry; None for the placeholder of a missing result."""
     out: list[tuple[ChatMessage, ContextEntry | None]] = []
     open_calls: dict[str, str] = {}
 

@@ -1,4 +1,4 @@
-"""One request to the model: compaction until it fits, streaming, and the committed reply."""
+"""One model request: compaction until it fits, streaming, and the committed reply."""
 
 from __future__ import annotations
 
@@ -77,24 +77,27 @@ from atelier_desk.tools.skills.activate import ActivateSkillTool
 log = logging.getLogger(__name__)
 
 SAVE_EVERY_S = 1.0
-"""The partial reply is kept at least this often, so that a kill loses at most a second of text."""
+"""Maximum seconds between saves of the partial reply, so that a kill loses at most that much text."""
 MOST_OVERFLOWS = 2
-"""Requests a server may refuse as too long before the run fails: one compaction and one retry."""
+"""Refusals as too long before the run fails: one compaction and one retry."""
 LEAST_WINDOW = 512
-"""Tokens; a server that names a smaller window is not believed."""
+"""Tokens; smaller contexts reported by a server are not believed."""
 FUTILE = frozenset({"bad_request", "context_overflow"})
-"""Codes of errors that come again however often the same request is sent: nobody is offered to try them again."""
+"""Error codes that recur for the same request: no retry is offered."""
 SUMMARY_TOKENS = 800
-"""Most tokens of a summary."""
+"""Maximum tokens of a summary."""
 SHORT = 4_096
-"""Tokens that every server takes by default: a request no longer is not refused for its length by a model whose window is unknown."""
+"""Tokens accepted by every server by default: shorter requests are not refused for their length."""
 SHRINK = 0.75
-"""What the window is taken to be when a server says "too long" without saying how much it can take."""
+"""Assumed fraction of the context when a server says "too long" without a number."""
 
 
 def offered_tools(tools: Toolset, state: RunState, *, guided: bool = False, search: Search | None = None) -> tuple[ToolSpec, ...]:
-    """The definitions that go to the model with this agent's ``tool_mode``; a ``guided`` one, too small to call tools by itself, gets those
-    of its own tools alone. ``search`` is how they are searched for, None when all are listed."""
+    """Return the definitions sent to the model in this agent's ``tool_mode``.
+
+    A ``guided`` one, too small to call tools itself, gets only those of its own tools. ``search``: how tools are
+    searched for, None if all are listed.
+    """
     registry = tools.registry
     names = [name for name in visible(tools, state, search) if not guided or not registry.is_control_tool(name)]
     if guided:
@@ -103,13 +106,13 @@ def offered_tools(tools: Toolset, state: RunState, *, guided: bool = False, sear
 
 
 def with_skill_names(tools: Sequence[ToolSpec], state: RunState) -> tuple[ToolSpec, ...]:
-    """The definitions, in which that of skills names those the run knows."""
+    """Return the definitions with the run's skill names in that of the skill tool."""
     names = tuple(each.name for each in state.skills if each.by_model)
     return tuple(activate.with_names(tool, names) if tool.name == ActivateSkillTool.name else tool for tool in tools)
 
 
 class _Described(NamedTuple):
-    """Definitions of tools, with what is made of them for every request: their JSON and the estimated tokens a server sees."""
+    """Definitions of tools with cached derived data: their JSON and estimated tokens."""
 
     tools: tuple[ToolSpec, ...]
     json: str
@@ -117,7 +120,7 @@ class _Described(NamedTuple):
 
 
 _described: OrderedDict[tuple[int, ...], _Described] = OrderedDict()
-"""By the identities of the definitions, which the registry keeps; holding them here keeps the identities theirs."""
+"""By identities of the definitions, which the registry keeps; references here keep the identities valid."""
 MOST_DESCRIBED = 64
 
 
@@ -133,23 +136,23 @@ def _describe(tools: tuple[ToolSpec, ...]) -> _Described:
 
 
 def make_frame(workflow_id: str, system: str, tools: tuple[ToolSpec, ...]) -> PromptFrame:
-    """What a request sends besides the conversation, named by a hash of it."""
+    """Return what a request sends besides the conversation, named by its hash."""
     content = f"[{json.dumps(workflow_id)}, {json.dumps(system, ensure_ascii=False)}, {_describe(tools).json}]"
     name = hashlib.blake2s(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return PromptFrame(id=name, workflow_id=workflow_id, system=mended(system), tools=tools)
 
 
 def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
-    """Estimated tokens of the definitions as a server sees them."""
+    """Return the estimated tokens of the definitions as sent."""
     return _describe(tools).tokens
 
 
 class ModelCall:
-    """Performs one ``CallModel`` step; what ``follow`` says is committed with the reply.
+    """Performs one ``CallModel`` step; the result of ``follow`` is committed with the reply.
 
     Attributes:
         message_id: identifies the reply from its first token on.
-        content, reasoning: what was streamed so far; a stop in the middle commits it as cut off.
+        content, reasoning: text streamed so far; a stop during the reply commits it as cut off.
     """
 
     def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
@@ -177,7 +180,7 @@ class ModelCall:
         self._kept = False
 
     async def perform(self, *, with_tools: bool) -> None:
-        """Ask and commit the reply, or commit why it failed."""
+        """Make the request and commit the reply, or the failure."""
         state = self._handle.current
         try:
             opened = await self._open(state)
@@ -199,12 +202,12 @@ class ModelCall:
             await self._commit(opened, ready, reply, duration_ms)
 
     async def _open(self, state: RunState) -> OpenModel:
-        """The agent's model; after its server refused tools, whatever the agent says, in the dialect that needs none of them."""
+        """Return the agent's model; if its server refused tools, in the dialect that needs none."""
         agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
         return await self._env.gateway.open(agent, state.language)
 
     def cut_off(self, reason: str) -> list[EventBody]:
-        """The events that keep what was streamed when the request is cut off; empty when nothing was, or when it is kept already."""
+        """Return events that keep a cut-off reply; empty if nothing was streamed or it is already stored."""
         if not self._begun or self._kept or self._handle.current.message_id == self.message_id:
             return []
         usage = self._used()
@@ -212,7 +215,7 @@ class ModelCall:
         return [cut]
 
     def _used(self) -> Usage:
-        """What the request has used so far, by our own estimate: a server tells its counts at the end."""
+        """Return the estimated usage so far: servers report counts only at the end."""
         written = estimate(self.content + self.reasoning + self._called)
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
         return priced(usage, self._info)
@@ -222,13 +225,13 @@ class ModelCall:
         state = self._handle.current
         guided = opened.dialect is ToolDialect.GUIDED
         window = min(opened.window, state.window or opened.window)
-        # A model that is too small to call tools by itself is too small to look for them.
+        # A model too small to call tools itself cannot search for them either.
         mine = toolset(self._env.registry, state)
         searched = None if guided else tool_search.searched(mine, state, window)
         self._searched = searched if with_tools else None
         search = searched.search if searched is not None else None
         tools = offered_tools(mine, state, guided=guided, search=search) if with_tools else ()
-        # What folders say takes no more than a quarter of the window.
+        # Instructions of folders take at most a quarter of the context.
         room = min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4))
         system = prompt.system_prompt(state, mine.text(search), room, skills=not guided)
         self._frame = make_frame(state.workflow_id, system, tools)
@@ -237,7 +240,7 @@ class ModelCall:
         self._blind = opened.info.supports_vision is False or state.pictures_refused
         self._native_tools = bool(tools) and opened.dialect is ToolDialect.NATIVE
         tool_tokens = tools_tokens(tools)
-        # The guided dialect never sends the definitions: it shows the model a few examples instead.
+        # The guided dialect never sends definitions, but shows the model a few examples.
         tool_tokens = 0 if guided else tool_tokens
         while True:
             state = self._handle.current
@@ -260,9 +263,9 @@ class ModelCall:
                 await self._summarise(opened, step, window, factor)
 
     async def _reserved(self, opened: OpenModel, ready: context.ReadyRequest) -> context.ReadyRequest | None:
-        """The request with a reply no longer than the run's caps have room for; None, and the run pauses at the limit, without room.
+        """Limit the reply to what the run's limits allow; without room, pause the run at the limit and return None.
 
-        A last answer the owner asked for at a limit goes beyond those of its run: that is what was decided. None goes beyond the month's.
+        A final answer that the user requested at a limit may exceed the run's limits, but never the monthly one.
         """
         await self._env.month.prepare()
         self._env.month.release(self._handle.run_id)
@@ -284,7 +287,7 @@ class ModelCall:
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
-        # A summary takes from the same caps as a reply; where they have no room for it the digest costs nothing.
+        # A summary counts like a reply; without room for it the digest, which is free, is used.
         await self._env.month.prepare()
         room = self._room(opened, step.tokens, min(SUMMARY_TOKENS, window // 5))
         if opened.dialect is not ToolDialect.GUIDED and not isinstance(room, budget.ReachedLimit):
@@ -298,7 +301,7 @@ class ModelCall:
         chosen = {entry.origin for entry in step.entries}
 
         def decide(now: RunState) -> list[EventBody]:
-            # Meanwhile something may have been pinned, or an older compaction undone, which numbers entries anew.
+            # Meanwhile something may have been pinned, or an older compaction undone, which renumbers entries.
             gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.held]
             saved = sum(context.entry_tokens(entry, factor) for entry in gone) - estimate(summary) * factor
             return [
@@ -381,11 +384,14 @@ class ModelCall:
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
-        """The reply as far as it came, when its stream was closed here."""
+        """Return the received part of a reply whose stream was closed here."""
         return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=reason)
 
     def _watched(self, deltas: AsyncIterator[ChatDelta]) -> AsyncGenerator[ChatDelta, None]:
-        """A root run's reply may not be silent for too long; a sub-agent is watched as a whole, see ``InactivityWatch``."""
+        """Apply the inactivity limit to a root run's reply.
+
+        Sub-agents are watched as a whole, see ``InactivityWatch``.
+        """
         if self._handle.current.parent_run_id is not None:
             return deltas  # type: ignore[return-value]
         return watched(deltas, self._env.clock, self._env.inactivity_s)
@@ -460,7 +466,7 @@ class ModelCall:
         await self._env.journal.append(self._handle, *self.cut_off("overflow"), learned, clear_partial=True)
         self._kept = True
         if named is not None and named >= LEAST_WINDOW:
-            # What the server named is true of the model in every run; our own guess is good for this one.
+            # A value reported by the server applies to the model in every run; our own guess only to this one.
             await self._remember(context_window=named)
 
     async def _failed(self, error: ProviderError) -> None:
@@ -481,7 +487,7 @@ class ModelCall:
         attempt = state.retries + 2
         delay = retry.run_delay(error, attempt, child=state.parent_run_id is not None, begun=self._begun, rng=random.random)
         if delay is not None:
-            # Asking again is safe: what the model said so far was not acted upon, and the tools' results are in the journal.
+            # Repeating is safe: nothing of the partial reply was acted upon, and tool results are in the journal.
             retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.cut_off("error"), retried, clear_partial=True)
             self._kept = True
@@ -501,7 +507,7 @@ class ModelCall:
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
-        # Nobody would read what those in its background find out.
+        # Nobody would read the results of background sub-agents.
         await self._teams.stop_below(self._handle)
         await self._teams.conclude(
             self._handle, lambda now: None if now.status.final else [*self.cut_off("error"), end], clear_partial=True
@@ -509,8 +515,10 @@ class ModelCall:
         self._kept = True
 
     async def _left_out(self, error: ProviderError) -> bool:
-        """After a refusal that nothing explains, ask once more with less: without the newest pictures, or shortened when the request was
-        long. Returns whether it is asked again; what then goes through decides what the refusal was about."""
+        """After an unexplained refusal, retry once with less: without the newest images, or shortened if long.
+
+        Returns whether it is retried; its success shows what the refusal was about.
+        """
         state = self._handle.current
         newest = context.newest_pictures(state, sees=self._sees, blind=self._blind)
         if self._pictured and not state.left_out and newest is not None:
@@ -529,7 +537,7 @@ class ModelCall:
         return True
 
     async def _remember(self, **facts: int | bool) -> None:
-        """Keep what a refusal taught for the runs to come; this one knows it from its journal."""
+        """Store what a refusal revealed for later runs; this one has it in its journal."""
         try:
             await self._env.gateway.learned(self._handle.current.agent, **facts)
         except AtelierError as error:

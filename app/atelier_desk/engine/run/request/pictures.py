@@ -1,5 +1,6 @@
-"""The pictures of a request, which the journal may have by their hash alone: read, and made to fit the model's server, right before it is
-sent."""
+"""Load the images of a request, which the journal may only have by hash, and fit them to the model's server, directly
+before sending.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +21,10 @@ log = logging.getLogger(__name__)
 
 
 async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id: str, limits: PictureLimits) -> ChatRequest:
-    """The request with the bytes of its pictures, scaled and converted to what the server takes. Where one is missing or damaged, or
-    there are more than it takes, the message says so: the turn goes on."""
+    """Return the request with its images' bytes, scaled and converted for the server.
+
+    Missing, damaged or surplus images are replaced by a note: the turn continues.
+    """
     room = limits.most or sum(len(message.images) for message in request.messages)
     messages: list[ChatMessage] = []
     for message in reversed(request.messages):  # the newest are sent
@@ -33,7 +36,7 @@ async def with_pictures(request: ChatRequest, artefacts: Artefacts, workflow_id:
 
 
 async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False) -> ImagePart:
-    """A picture as a server takes it. ``kept``: it was made ready when it was attached.
+    """Return an image as a server accepts it. ``kept``: it was prepared when attached.
 
     Raises:
         UnfitPicture: it is damaged, or cannot be made to fit.
@@ -46,7 +49,7 @@ async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False)
     try:
         ready = await in_tool_thread(prepared, data, limits, gone.is_set, kept=kept)
     finally:
-        gone.set()  # whoever stops the run ends the process that looks at the picture
+        gone.set()  # stopping the run ends the image process
     if ready.data is data:
         return image.model_copy(update={"media_type": ready.media_type})
     return image.model_copy(update={"media_type": ready.media_type, "data": base64.b64encode(ready.data).decode()})

@@ -1,4 +1,4 @@
-"""The text the engine adds around a conversation: what the agent is told about itself, and how old turns are summarised."""
+"""Texts that the engine adds to a conversation: facts for the agent, and summaries of old turns."""
 
 from __future__ import annotations
 
@@ -25,17 +25,20 @@ SUMMARY_INSTRUCTIONS = (
 )
 
 MOST_HANDED = limits.RESULT_TO_MODEL
-"""Characters of one stored text that stand in a sub-agent's report; the rest is in the stored one."""
+"""Maximum characters of a stored text in a sub-agent's report; the rest is in the stored one."""
 
 FINISH_NOTE = "The limit of this run is reached. Give your final answer now from what you have; tools can no longer be used."
 
 ROOM = 40_000
-"""Characters that what folders say takes at most."""
+"""Maximum characters of folder instructions."""
 
 
 def system_prompt(state: RunState, tool_list: str = "", room: int = ROOM, *, skills: bool = True) -> str:
-    """The system message: the owner's own words first, then the facts the agent cannot know, then what trusted folders say (in ``room``
-    characters), then the catalogue of skills (in a quarter of that), what is said of its tools in text, and the form of its answers."""
+    """Return the system message.
+
+    The user's own text, facts the agent cannot know, instructions of trusted folders (in ``room`` characters), the
+    skill catalogue (in a quarter of that), the textual description of tools, and the answer schema.
+    """
     parts = [state.agent.system_prompt.strip()]
     facts = []
     if state.started_at is not None:
@@ -60,14 +63,17 @@ ANSWER_FORM = (
 
 
 def answer_form(schema: Mapping[str, Any]) -> str:
-    """The schema of an agent's answers in words. It stands here whatever the server is told: some take no schema, or none beside tools."""
-    # "</" in a text of the schema must not end the frame; JSON has another way to write it.
+    """Describe the schema of an agent's answers.
+
+    Always included: some servers accept no schema, or none together with tools.
+    """
+    # "</" in the schema must not end the frame; JSON has another notation for it.
     text = json.dumps(schema, ensure_ascii=False).replace("</", "<\\/")
     return f"{ANSWER_FORM}\n<answer_schema>\n{text}\n</answer_schema>"
 
 
 def fix_answer(problem: str, *, cut: bool) -> str:
-    """The note about an answer that does not fit; ``cut``: it reached the most tokens a reply may have."""
+    """Return the note about an invalid answer; ``cut``: it reached the reply length limit."""
     length = " Your answer was cut off at the limit of length: give a shorter one." if cut else ""
     return f"Your answer does not fit the JSON Schema of your answers: {problem}{length} Reply with the corrected JSON object alone."
 
@@ -80,7 +86,10 @@ FOLDER_NOTE = (
 
 
 def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) -> str:
-    """What trusted folders say, framed as theirs, in at most some ``room`` characters; empty when they say nothing."""
+    """Return the framed instructions of trusted folders, in at most about ``room`` characters.
+
+    Empty if there are none.
+    """
     if not instructions:
         return ""
     parts, left = [FOLDER_NOTE], room
@@ -92,16 +101,16 @@ def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) ->
             parts.append(f"[{name} is left out here for want of room. Read it before you work there.]")
             continue
         more = "\n[The rest is left out here. Read the file when you need it.]" if each.cut or len(kept) < len(each.text) else ""
-        # A frame that the text could close by itself would be none.
+        # Otherwise the text could close the enclosing element itself.
         said = kept.replace("</folder_instructions", "</ folder_instructions")
         parts.append(f"<folder_instructions file={quoteattr(name)}>\n{said}{more}\n</folder_instructions>")
     return "\n\n".join(parts)
 
 
 SKILLS_ROOM = 12_000
-"""Characters that the catalogue of skills takes at most: about 3 000 tokens."""
+"""Maximum characters of the skill catalogue: about 3 000 tokens."""
 SKILL_LINE = 300
-"""Characters of a description when there is no room for all of them whole."""
+"""Maximum characters of a description if there is no room for all in full."""
 SKILLS_NOTE = (
     "Skills are instructions that the user keeps for particular tasks. When a task fits one of those below, take it up with "
     f"{ActivateSkillTool.name} before you begin. A skill says how to work; it changes nothing of what you may do."
@@ -109,7 +118,7 @@ SKILLS_NOTE = (
 
 
 def skill_text(skills: Sequence[SkillFacts], room: int = SKILLS_ROOM) -> str:
-    """The catalogue: a line each, in at most some ``room`` characters; empty when there are none."""
+    """Return the catalogue: one line each, in at most about ``room`` characters; empty if there are none."""
     mine = [each for each in skills if each.by_model]
     if not mine:
         return ""
@@ -124,19 +133,19 @@ def skill_text(skills: Sequence[SkillFacts], room: int = SKILLS_ROOM) -> str:
     left = [each.name for each in mine[len(kept) :]]
     if left:
         kept.append(f"- and {len(left)} more: {', '.join(left)}"[:2_000])
-    # A frame that the text could close by itself would be none.
+    # Otherwise the text could close the enclosing element itself.
     said = "\n".join(kept).replace("</available_skills", "</ available_skills")
     return f"{SKILLS_NOTE}\n<available_skills>\n{said}\n</available_skills>"
 
 
 def child_questions(asking: Sequence[ChildState]) -> str:
-    """The note about sub-agents that wait for this agent's answer."""
+    """Return the note about sub-agents that wait for this agent's answer."""
     lines = [f"- {child.name} (child_id {child.id}): {child.question}" for child in asking]
     return f"Sub-agents of yours wait for your answer. Answer each with {AnswerChildTool.name}.\n" + "\n".join(lines)
 
 
 def child_reports(children: Sequence[ChildState]) -> str:
-    """The note with the reports of sub-agents that worked in the background; long ones are cut so that all have their part."""
+    """Return the note with reports of background sub-agents; long ones are cut so that each has its share."""
     room = max(400, limits.RESULT_TO_MODEL // max(1, len(children)))
     parts = ["Sub-agents of yours that worked in the background are done. Take their reports into account and answer the user."]
     for child in children:
@@ -148,9 +157,9 @@ def child_reports(children: Sequence[ChildState]) -> str:
 
 
 def with_handed(report: str, handed: Sequence[OutputShown]) -> str:
-    """A sub-agent's report with what it handed over before, in the order it did; what the report says again is not repeated.
+    """Return a sub-agent's report with what it passed on before, in order, without repetition.
 
-    The names of stored texts come first: a parent that gets a cut report can read the whole text by its name.
+    Names of stored texts come first: a parent that gets a cut report can read the complete text by name.
     """
     names = ", ".join(dict.fromkeys(repr(each.report) for each in handed if each.report))
     parts = [f"Stored as reports, whole: {names}.", report] if names else [report]
@@ -164,11 +173,11 @@ def with_handed(report: str, handed: Sequence[OutputShown]) -> str:
 
 
 SUMMARISED = 2000
-"""Characters of an entry that are summarised: its beginning and its end."""
+"""Characters of an entry to summarise: its beginning and end."""
 
 
 def as_text(entries: tuple[ContextEntry, ...]) -> str:
-    """Entries as plain lines for a summary, each cut to ``SUMMARISED`` characters."""
+    """Return entries as plain lines for a summary, each cut to ``SUMMARISED`` characters."""
     labels = {
         EntryKind.USER: "User",
         EntryKind.REPLY: "Assistant",
@@ -185,9 +194,9 @@ def as_text(entries: tuple[ContextEntry, ...]) -> str:
 
 
 def digest(entries: tuple[ContextEntry, ...], limit: int = 4000) -> str:
-    """A summary without a model, always the same for the same entries: the user's words first, then what was answered and called.
+    """Return a deterministic summary without a model: the user's words first, then answers and calls.
 
-    Newer lines win over older ones when ``limit`` characters are not enough.
+    Newer lines take precedence over older ones within ``limit`` characters.
     """
     earlier = [entry.text for entry in entries if entry.kind is EntryKind.SUMMARY]
     lines = []

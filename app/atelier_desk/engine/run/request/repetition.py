@@ -1,4 +1,4 @@
-"""Notices a model in a loop: the same passage again and again, while it is still writing."""
+"""Detect a looping model while it is writing: the same passage again and again."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ from atelier_desk.domain.model_messages import ChatDelta, ReasoningDelta, TextDe
 from atelier_desk.llm.dialects.code_spans import CodeSpans
 
 SHORTEST = 40
-"""Characters of a passage: what is shorter repeats in tables, lists and rules as well."""
+"""Minimum characters of a passage: shorter ones also repeat in tables, lists and rules."""
 LONGEST = 4_000
 TIMES = 12
-"""How often it comes in direct succession before the reply is stopped."""
+"""Consecutive repetitions after which the reply is stopped."""
 _KEPT = (TIMES + 1) * LONGEST
 _CANDIDATES = 16
 
 
 class Loop:
-    """Follows one text. The answer is the same in whatever pieces the text comes; its cost grows with the text's length alone: a look for
-    an earlier occurrence goes back ``LONGEST`` characters. Where it finds none, the next is due when a passage could have come ``TIMES``
-    times since, less the two that a look needs; where it was not sure, after ``SHORTEST`` characters.
+    """Follows one text.
+
+    The result does not depend on how the text is split, and the cost grows linearly: a search for an earlier occurrence
+    goes back ``LONGEST`` characters. If it finds none, the next is due when a passage could have repeated ``TIMES``
+    times since, minus the two that a search needs; if undecided, after ``SHORTEST`` characters.
 
     Attributes:
-        due: characters that may come before ``follow`` has to be called with them; 0 while something repeats.
+        due: characters that may arrive before ``follow`` must be called; 0 while something repeats.
     """
 
     def __init__(self) -> None:
@@ -30,7 +32,7 @@ class Loop:
         self.due = _step()
 
     def follow(self, text: str) -> bool:
-        """Take the next piece; whether a passage has now come ``TIMES`` times."""
+        """Add the next piece; return whether a passage has now occurred ``TIMES`` times."""
         at, end = len(self._text), len(self._text) + len(text)
         self._text += text
         while at < end:
@@ -56,11 +58,11 @@ class Loop:
 
     @property
     def _missing(self) -> int:
-        """Characters until the passage that repeats has come ``TIMES`` times."""
+        """Return the characters until the repeating passage has occurred ``TIMES`` times."""
         return (TIMES - 1) * self._period - self._run
 
     def _look(self, end: int) -> None:
-        """Find the passage that the text up to ``end`` ends with twice, and since when it repeats."""
+        """Find the passage with which the text up to ``end`` ends twice, and where its repetition began."""
         text = self._text
         last, start, self._period, self.due = text[max(0, end - SHORTEST) : end], end - SHORTEST, 0, SHORTEST
         for _try in range(_CANDIDATES):
@@ -76,7 +78,7 @@ class Loop:
             return
         passage = text[end - period : end]
         if (passage + passage).find(passage, 1) < SHORTEST:
-            return  # a shorter one many times over
+            return  # a shorter passage repeated many times
         run, most = period, (TIMES - 1) * period
         while run < most and run + period < end and text[end - run - 1] == text[end - run - 1 - period]:
             run += 1
@@ -84,13 +86,15 @@ class Loop:
 
 
 def _step() -> int:
-    """Characters after which a passage that did not come twice by then cannot have come ``TIMES`` times."""
+    """Return the characters after which a passage that has not occurred twice cannot have occurred ``TIMES`` times."""
     return (TIMES - 2) * SHORTEST
 
 
 class Repetition:
-    """Follows a reply: its text outside fenced code, and its thoughts. Arguments of calls are no text. A piece of a reply that cannot be
-    the last of a loop is put aside, and looked at with what follows."""
+    """Follows a reply: its text outside fenced code, and its reasoning, but not arguments of calls.
+
+    Pieces that cannot complete a loop are buffered, and examined with what follows.
+    """
 
     def __init__(self) -> None:
         self._code = CodeSpans()
@@ -98,7 +102,7 @@ class Repetition:
         self._text = self._thoughts = ""
 
     def over(self, delta: ChatDelta) -> bool:
-        """Take one piece; whether the model is in a loop."""
+        """Add one piece; return whether the model is looping."""
         if isinstance(delta, TextDelta):
             self._text += delta.content
             if len(self._text) < self._said.due:
@@ -117,5 +121,5 @@ class Repetition:
         self._code.advance(line)
         if not self._code.fenced:
             return self._said.follow(line)
-        self._said = Loop()  # what comes before and after code is not in direct succession
+        self._said = Loop()  # text before and after code is not consecutive
         return False

@@ -1,4 +1,4 @@
-"""What is made of a reply before it is committed: how it ended, what it used, and call ids that are unique. Pure."""
+"""Process a reply before it is committed: finish reason, usage, and unique call ids. Pure."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
 
 MANY_TIMES = 20
 SLACK = 10_000
-"""A count is believed up to ``MANY_TIMES`` our own estimate and ``SLACK`` tokens more: templates, images and hidden thoughts are not in
-the estimate, but nothing real is further off."""
+"""Counts are accepted up to ``MANY_TIMES`` our estimate plus ``SLACK`` tokens.
+
+The estimate lacks templates, images and hidden reasoning, but real counts are never further off.
+"""
 LONGEST_TIMES = 3
-"""A reply of so many times the estimated tokens that were allowed is cut. Tokens of 10 bytes on average would be needed to write that many
-bytes; prose has 4 to 5."""
+"""Replies longer than this multiple of the allowed tokens, as estimated, are cut.
+
+Exceeding it legitimately would need tokens of 10 bytes on average; prose has 4 to 5.
+"""
 MOST_COST = 1_000.0
 """US dollars; no single reply costs more."""
 
 
 def judged(reply: ChatReply) -> ChatReply:
-    """The reply with the reason of its end as it is, also where the server called nothing at all a stop."""
+    """Correct the finish reason where the server reports anything as a stop."""
     reason = reply.finish_reason
     if reply.tool_calls and reason is FinishReason.STOP:
         reason = FinishReason.TOOL_CALLS
@@ -27,17 +31,17 @@ def judged(reply: ChatReply) -> ChatReply:
 
 
 _STOPPED = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.REPETITION)
-"""Why a reply may be empty: what it would have said is not known."""
+"""Finish reasons that explain an empty reply."""
 
 
 class Length:
-    """How long a reply has become. A server that does not keep to ``max_tokens`` must not write for ever at its owner's cost."""
+    """Length of a reply. A server that ignores ``max_tokens`` must not write forever at the user's cost."""
 
     def __init__(self, max_tokens: int) -> None:
         self._left = LONGEST_TIMES * (max_tokens + 100) * BYTES_PER_TOKEN
 
     def over(self, delta: ChatDelta) -> bool:
-        """Count one piece; whether the reply is now longer than any tokenizer makes one of ``max_tokens``."""
+        """Count one piece; return whether the reply is longer than ``max_tokens`` of any tokenizer."""
         if isinstance(delta, TextDelta | ReasoningDelta):
             self._left -= len(delta.content.encode("utf-8", errors="replace"))
         elif isinstance(delta, ToolCallDelta):
@@ -46,17 +50,17 @@ class Length:
 
 
 def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
-    """What the reply used: the server's counts, and our estimate in the place of each that is missing or cannot be true.
+    """Return the reply's usage: the server's counts, with our estimate in place of missing or implausible ones.
 
     Args:
-        tokens_input: our estimate of what was sent.
-        most_output: tokens the reply was allowed to have.
+        tokens_input: our estimate of the request.
+        most_output: allowed tokens of the reply.
     """
     written = estimate(reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls))
     told = reply.usage
     if told is None:
         return Usage(tokens_input=tokens_input, tokens_output=written, estimated=True)
-    # None at all is no count: a server that does not count must not make a cap void.
+    # 0 is no count: a server that does not count must not disable a limit.
     usable_input = min(tokens_input, 1) <= told.tokens_input <= MANY_TIMES * tokens_input + SLACK
     usable_output = min(written, 1) <= told.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
     sent = told.tokens_input if usable_input else tokens_input
@@ -74,7 +78,7 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
 
 
 def unique_calls(reply: ChatReply, used: set[str]) -> ChatReply:
-    """The reply with call ids that are unique in the run: some servers number the calls of each reply from zero again."""
+    """Make the call ids unique in the run: some servers number the calls of each reply from zero."""
     calls = []
     taken = set(used)
     for call in reply.tool_calls:

@@ -1,6 +1,6 @@
-"""When tools are searched for instead of being listed, which those are, and which of them were found.
+"""Decide when tools are searched for instead of listed, which ones, and which were found.
 
-It is decided for each request and kept with its reply: what the journal says holds, also when a run is folded again years later.
+Decided for each request and stored with its reply: the journal's value applies when a run is folded again later.
 """
 
 from __future__ import annotations
@@ -18,21 +18,24 @@ from atelier_desk.tools.modes import Search, Toolset, searched_names, server_too
 from atelier_desk.tools.registry import ToolRegistry
 
 SHARE = 0.05
-"""Of the model's window; servers' tools that take more are searched for."""
+"""Fraction of the model's context; MCP tools whose definitions take more are searched for."""
 DEFINITIONS_SHARE = 0.5
-"""Of the window, for the definitions of all tools besides the control tools, those that were found counted. Where listing takes more, tools
-that are not basic are searched for, and where the basic ones still take more, they too. A reply takes up to a quarter of the window and
-5 % is kept free: with a half for the tools a fifth of it, some 1,600 tokens of 8,192, is left for the instructions and newest messages."""
+"""Fraction of the context for all definitions except control tools, including found ones.
+
+If listing takes more, non-basic tools are searched for, and if the basic ones still take more, they too. A reply takes
+up to a quarter of the context and 5 % is reserved: with half for tools, a fifth (about 1,600 tokens of 8,192) remains
+for instructions and the newest messages.
+"""
 FOUND_SHARE = 0.15
-"""Of the window, for the definitions of those that were found; the oldest are left out, and can be found again."""
+"""Fraction of the context for definitions of found tools; the oldest are dropped, and can be found again."""
 
 
 class ToolSearchState(NamedTuple):
-    """How the next request has the tools that are searched for.
+    """How the next request includes searched tools.
 
     Attributes:
-        search: which they are, and which were found.
-        tools, tokens: how many there are, and what listing them all would take.
+        search: which tools, and which were found.
+        tools, tokens: their number, and the tokens that listing all would take.
     """
 
     search: Search
@@ -41,15 +44,18 @@ class ToolSearchState(NamedTuple):
 
 
 def current(state: RunState) -> Search | None:
-    """How tools were searched for in the newest request, with all that may be called since they were found; None while all are listed.
-    Those that were called before count as found: the model sees its calls of them."""
+    """Return how tools were searched for in the newest request, with everything callable since; None if all are listed.
+
+    Tools called before count as found: the model sees its calls of them.
+    """
     return Search(state.searched, _found(state)) if state.searched is not None else None
 
 
 def searched(tools: Toolset, state: RunState, window: int) -> ToolSearchState | None:
-    """How the next request has them; None lists all. ``window`` is the model's in tokens.
+    """Return how the next request searches for tools; None lists all. ``window``: the model's context in tokens.
 
-    A run that began to search goes on, for as many at least: a list that shrinks a little must not change all that was sent before.
+    A run that began to search continues with at least the same scope: a slightly smaller list must not change
+    everything sent before.
     """
     registry, mode, usable = tools
     if mode is ToolMode.SECTIONS:
@@ -70,7 +76,7 @@ def searched(tools: Toolset, state: RunState, window: int) -> ToolSearchState | 
 
 
 def not_found(tools: Toolset, state: RunState, name: str) -> ToolResult | None:
-    """The error for a tool that the run may have and that was not found yet; None for any other."""
+    """Return the error for an available tool that was not found yet; None for any other."""
     search = current(state)
     if search is None or name in search.found or name not in searched_names(tools.registry, tools.usable, search.scope):
         return None
@@ -82,7 +88,7 @@ def not_found(tools: Toolset, state: RunState, name: str) -> ToolResult | None:
 
 
 def _scope(registry: ToolRegistry, before: SearchScope | None, usable: Sequence[str], window: int, mode: ToolMode) -> SearchScope | None:
-    """The narrowest scope, none narrower than ``before``, that leaves no more to list than there is room for."""
+    """Return the narrowest scope, at least ``before``, for which the listed tools fit."""
     scope = before
     if scope is None and _tokens(registry, server_tools(registry, usable), mode) > SHARE * window:
         scope = SearchScope.SERVERS

@@ -1,4 +1,4 @@
-"""Which tools a run may call, and which of them the model sees, as its state and the registry are at this moment."""
+"""Tools that a run may call, and those its model sees, by the present state and registry."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from atelier_desk.tools.skills.activate import ActivateSkillTool
 
 
 def toolset(registry: ToolRegistry, state: RunState) -> Toolset:
-    """The tools that the agent names and those of its sections, as its depth and tool mode allow and as far as the run has what they need.
+    """Return the agent's tools, including those of its sections, limited by depth, tool mode and requirements.
 
-    Every agent may take up skills where there are any; the files of one that was taken up can be read without a folder, too, by whoever has
-    the tools for it.
+    Every agent may use skills if there are any; files of a used one can be read even without a folder, given the tools
+    for it.
     """
     agent, workspace = state.agent, bool(state.workspace)
     found = registry.configured(agent.tools, agent.sections, servers=agent.mcp_servers, workspace=workspace)
@@ -28,7 +28,7 @@ def toolset(registry: ToolRegistry, state: RunState) -> Toolset:
 
 
 def visible(tools: Toolset, state: RunState, search: Search | None) -> list[str]:
-    """Names of the tools that the model may call directly, when they are searched for like this."""
+    """Return the tools that the model may call directly, given this search."""
     return tools.visible(
         search,
         has_parent=state.parent_run_id is not None,

@@ -1,1 +1,1 @@
-"""What several services need."""
+"""Shared parts of the services."""

@@ -1,4 +1,4 @@
-"""Cleaning of checkpoints as the database remembers it, and what cleaning keeps that no workflow shows."""
+"""Cleaning of checkpoints with persistent state, and leftovers that no workflow shows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ MB = 1024 * 1024
 
 
 class CheckpointCleaning:
-    """The cleaning of one open data folder. ``_leftovers`` is what was found last: looking reads every record."""
+    """The cleaning of one open data folder.
+
+    ``_leftovers`` caches the last result, because finding them reads every record.
+    """
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
@@ -32,12 +35,12 @@ class CheckpointCleaning:
         return self._context.workspace_files
 
     async def clean(self, *, asked: bool = True, stop: Callable[[], bool] = lambda: False) -> Cleaned:
-        """Give up checkpoints over the age and size of the settings, and what the database has not known for ``DAYS``.
+        """Delete checkpoints beyond the configured age and size, and data unknown to the database for ``DAYS``.
 
         Args:
-            asked: a person wants it now. Else nothing is given up by age or size when another database cleaned here last: after a
-                restore its settings, and what it knows, may be of long ago.
-            stop: asked often, in another thread; from its first True on nothing more is done.
+            asked: a person requested it. Otherwise nothing is deleted by age or size if another database cleaned here
+                last: after a restore, settings and known data may be outdated.
+            stop: called often, in another thread; once it returns True, nothing more is done.
         """
         context, now = self._context, self._context.clock.now()
         settings = await context.settings.get()
@@ -45,13 +48,14 @@ class CheckpointCleaning:
         state = await context.repos.housekeeping.load()
         same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
         found = await in_storage_thread(unclaimed, self._files, known)
-        # A first time that lies ahead is of a clock that was wrong.
+        # A first time in the future comes from a wrong clock.
         before = {key: min(first, now) for key, first in state.first_missed.items()} if same else {}
         missed = {key: before.get(key, now) for key in found}
         try:
             await self._remember(state, missed, now)
         except (AtelierError, OSError):
-            log.warning("the days of what is unknown cannot be counted: all of it stays", exc_info=True)  # a full disk: free what can be
+            # a full disk: free what is possible
+            log.warning("the days of what is unknown cannot be counted: all of it stays", exc_info=True)
             missed = {}
         days = settings.checkpoint_days
         limited = same or asked
@@ -73,7 +77,7 @@ class CheckpointCleaning:
         return done
 
     async def _remember(self, state: Housekeeping, missed: dict[str, datetime], now: datetime) -> None:
-        """The database first: a kill before the folder has the token only makes the days begin again."""
+        """Store the state, database first: a kill before the folder has the token only restarts the days."""
         there = await in_storage_thread(self._files.kept.folder.is_dir)
         token = new_id() if there else ""
         changed = state.model_copy(update={"token": token, "first_missed": missed, "cleaned_at": now})
@@ -82,7 +86,7 @@ class CheckpointCleaning:
             await in_storage_thread(self._files.kept.set_cleaned_by, token)
 
     async def leftovers(self, *, again: bool = True) -> list[Leftover]:
-        """What is kept and shown by no workflow, as it was found last. ``again``: look anew."""
+        """Return data that no workflow shows, as last found. ``again``: search again."""
         if again or self._leftovers is None:
             state = await self._context.repos.housekeeping.load()
             same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
@@ -95,10 +99,10 @@ class CheckpointCleaning:
             self._context.bus.changed("file", "")
 
     async def delete(self, keys: Collection[str]) -> int:
-        """Delete leftovers; gives the bytes that were freed.
+        """Delete leftovers; return the freed bytes.
 
         Raises:
-            NotFoundError: a key names none.
+            NotFoundError: a key does not exist.
             StorageError: one cannot be deleted.
         """
         try:
@@ -108,16 +112,18 @@ class CheckpointCleaning:
             self._context.bus.changed("file", "")
 
     def forget(self) -> None:
-        """A listing met a record that cannot be read: look anew."""
+        """Discard the cached leftovers after a listing encountered an unreadable record."""
         self._leftovers = None
 
     def knows(self, keys: Collection[str]) -> bool:
-        """Whether these are among what was found last."""
+        """Whether these keys are in the last result."""
         return set(keys) <= {each.key for each in self._leftovers or ()}
 
     async def lost(self, workflow_id: str = "") -> dict[str, int]:
-        """By workflow (this one alone, if one is named), how many changes the journal has whose records are all gone: their folder was
-        deleted, or did not come along with a backup. Nothing while the folder cannot be read."""
+        """Return, by workflow (or for one), how many changes have lost all their records.
+
+        Their folder was deleted, or missing from a backup. Empty while the folder is unreadable.
+        """
         present = await in_storage_thread(self._files.kept.with_records, workflow_id)
         if present is None or workflow_id in present:
             return {}
@@ -125,7 +131,7 @@ class CheckpointCleaning:
         return {id: count for id, count in changes.items() if id not in present}
 
     async def keep_clean(self, every_s: float) -> None:
-        """Clean at once and then again and again, until it is cancelled."""
+        """Clean now and then periodically, until cancelled."""
         while True:
             try:
                 await self.clean(asked=False)

@@ -1,4 +1,4 @@
-"""Checks of what people type that every service shares; each error says what is allowed."""
+"""Shared validation of user input; each error says what is allowed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def page(limit: int | None, offset: int = 0, *, most: int | None = limits.LIST_MAX) -> None:
-    """Refuse a ``limit`` or an ``offset`` of a list that is out of bounds (1–``most``, 0 or more); None: any number, and all."""
+    """Refuse an invalid ``limit`` (1–``most``) or ``offset`` (at least 0) of a list; None: unlimited."""
     if most is None:
         some(limit, 0)
     elif limit is None or not 1 <= limit <= most:
@@ -29,7 +29,7 @@ def page(limit: int | None, offset: int = 0, *, most: int | None = limits.LIST_M
 
 
 def text(value: str, what: str, most: int) -> str:
-    """``value`` without surrounding space, refused when it is blank or longer than ``most`` characters; ``what`` names the field."""
+    """Return stripped text, refusing blank or too long ones; ``what`` names the field."""
     stripped = value.strip()
     if not stripped:
         raise UsageError(N_("{field} must not be blank."), field=what)
@@ -41,7 +41,10 @@ def text(value: str, what: str, most: int) -> str:
 
 
 def identifier(value: str, what: str) -> None:
-    """Refuse an identifier that Atelier never gives. One from a file names rows, and folders too; ``what`` names the file."""
+    """Refuse ids that Atelier never creates.
+
+    Those of a file become names of rows and folders. ``what`` names the file.
+    """
     if not is_id(value):
         raise UsageError(
             N_("{what} has the identifier {id}; an identifier is 24 or 32 hexadecimal digits in lower case."),
@@ -52,7 +55,10 @@ def identifier(value: str, what: str) -> None:
 
 
 def explain(error: ValidationError) -> str:
-    """A pydantic error as one line for a person: each field, what was wrong with it and, for texts and numbers, what it was."""
+    """Return a pydantic error in one line for a person.
+
+    Each field, the problem and, for texts and numbers, the value.
+    """
     parts: list[str] = []
     for item in error.errors(include_url=False):
         where = ".".join(str(step) for step in item["loc"]) or "value"
@@ -69,7 +75,7 @@ def explain(error: ValidationError) -> str:
 
 
 class Problems(AtelierError):
-    """What a validation found, as a value of an error: in English as ``explain`` has it, for people in their language."""
+    """Problems of a validation as an error value: in English as in ``explain``, for people in their language."""
 
     def __init__(self, error: ValidationError) -> None:
         super().__init__("{problems}", code="invalid", problems=explain(error))
@@ -80,7 +86,10 @@ class Problems(AtelierError):
 
 
 def build(model: type[M], what: str, /, **fields: Any) -> M:
-    """``model(**fields)``, with a validation error turned into a ``UsageError`` that names ``what`` and each wrong field."""
+    """Return ``model(**fields)``.
+
+    Validation errors become a ``UsageError`` that names ``what`` and each wrong field.
+    """
     try:
         return model(**fields)
     except ValidationError as error:
@@ -88,7 +97,7 @@ def build(model: type[M], what: str, /, **fields: Any) -> M:
 
 
 def changed(value: M, what: str, /, **fields: Any) -> M:
-    """A copy of ``value`` with ``fields`` replaced, validated again (``model_copy`` alone would not)."""
+    """Return a validated copy of ``value`` with ``fields`` replaced (``model_copy`` does not validate)."""
     unknown = sorted(set(fields) - set(type(value).model_fields))
     if unknown:
         raise UsageError(N_("{what} has no field {names}."), what=what, names=", ".join(unknown))
@@ -97,7 +106,10 @@ def changed(value: M, what: str, /, **fields: Any) -> M:
 
 
 def inside(model: object, what: str, path: str, value: object) -> object:
-    """A copy of ``model`` with the field at the dotted ``path`` replaced, validated again; an empty path is the value itself."""
+    """Return a validated copy of ``model`` with the field at the dotted ``path`` replaced.
+
+    An empty path is the value itself.
+    """
     if not path:
         return value
     name, _dot, rest = path.partition(".")
@@ -107,7 +119,7 @@ def inside(model: object, what: str, path: str, value: object) -> object:
 
 
 def importable(source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -> None:
-    """Refuse what is longer than a file that can be imported."""
+    """Refuse files too long to be imported."""
     size = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source)
     if size > most:
         raise LimitError(
@@ -116,7 +128,7 @@ def importable(source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -
 
 
 def parse_json(model: type[M], source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -> M:
-    """``source`` read as JSON of ``model``; refused when it is too long, is not JSON, or does not fit."""
+    """Parse ``source`` as JSON of ``model``; refuse it if too long, not JSON, or invalid."""
     importable(source, what, most)
     try:
         return model.model_validate_json(source)

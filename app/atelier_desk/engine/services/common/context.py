@@ -1,4 +1,4 @@
-"""What a service gets: the parts of the open engine it may use, and nothing of how they are made."""
+"""Context of the services: the parts of the open engine they may use."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class SettingsAccess(Protocol):
-    """What other services read and change of the settings."""
+    """Reads and changes settings for other services."""
 
     async def get(self) -> Settings: ...
 
@@ -46,7 +46,7 @@ class SettingsAccess(Protocol):
 
 
 class ProviderAccess(Protocol):
-    """Who knows the model servers."""
+    """Access to model servers."""
 
     async def list(self) -> list[ProviderConfig]: ...
 
@@ -58,7 +58,7 @@ class ProviderAccess(Protocol):
 
 
 class ModelFacts(Protocol):
-    """Who keeps what servers say of their models."""
+    """Access to model information."""
 
     async def listed(self) -> ModelList: ...
 
@@ -68,25 +68,25 @@ class ModelFacts(Protocol):
 
 
 class MemoryVectors(Protocol):
-    """Who computes the memories' vectors."""
+    """Computes the memories' vectors."""
 
     def start_reembed(self) -> None: ...
 
 
 class ProjectVectors(Protocol):
-    """Who computes the projects' vectors."""
+    """Computes the projects' vectors."""
 
     async def follow_embedder(self) -> None: ...
 
 
 class FolderTrust(Protocol):
-    """Who knows which folders a person trusts."""
+    """Access to folder trust."""
 
     async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]: ...
 
 
 class McpAccess(Protocol):
-    """Who keeps the MCP servers."""
+    """Access to MCP servers."""
 
     async def list(self) -> list[McpStatus]: ...
 
@@ -97,7 +97,7 @@ class McpAccess(Protocol):
 
 
 class RuleAccess(Protocol):
-    """Who knows the permission rules."""
+    """Access to permission rules."""
 
     async def rules(self) -> tuple[PermissionRule, ...]: ...
 
@@ -105,13 +105,13 @@ class RuleAccess(Protocol):
 
 
 class PromptAccess(Protocol):
-    """Who knows the prompts of the person."""
+    """Access to the person's prompts."""
 
     async def called(self, name: str, given: str) -> Invocation | None: ...
 
 
 class ServiceContext(Protocol):
-    """The open engine as a service sees it; read-only here. ``embedder`` changes when it is switched in the settings."""
+    """The open engine as seen by a service; read-only here. ``embedder`` changes with the settings."""
 
     @property
     def repos(self) -> Repositories: ...

@@ -1,4 +1,4 @@
-"""What an import does with what is there already."""
+"""Handling of existing items during an import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import N_
 
 
 class OnConflict(StrEnum):
-    """Leave it, replace it, or bring the new one under another name."""
+    """Skip the new item, overwrite the existing one, or rename the new one."""
 
     SKIP = "skip"
     OVERWRITE = "overwrite"
@@ -17,7 +17,7 @@ class OnConflict(StrEnum):
 
     @classmethod
     def parse(cls, value: str) -> OnConflict:
-        """The rule of that name.
+        """Return the value with this name.
 
         Raises:
             UsageError: there is none; the error lists them.

@@ -1,4 +1,4 @@
-"""Calls of servers' tools with all that servers may ask meanwhile: questions to the person, requests to the model, folders."""
+"""Calls of servers' tools, including the servers' requests meanwhile: questions, model requests, folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOBODY = "Nobody is there to ask for this call."
 
 @dataclass(frozen=True, slots=True)
 class RunRequestBroker:
-    """Who answers a server for a call of a run; see ``mcp.serving.Desk``."""
+    """Answers a server for a call of a run; see ``mcp.client_requests``."""
 
     connection: Connection
     context: ToolContext
@@ -31,7 +31,7 @@ class RunRequestBroker:
 
     @property
     def roots(self) -> Sequence[str]:
-        """The granted folders that its owner lets the server know of: those, and what lies within them."""
+        """Return the granted folders that the server may be told about: configured ones, and folders within them."""
         allowed = [Path(each).expanduser().resolve() for each in self.connection.server.roots]
         granted = [Path(each).resolve() for each in self.context.roots]
         return [str(each) for each in granted if any(each.is_relative_to(one) for one in allowed)]
@@ -55,7 +55,7 @@ class RunRequestBroker:
 async def call(
     connection: Connection, serving: ClientRequests, tool: str, arguments: Mapping[str, Any], context: ToolContext
 ) -> Answer | ServerAsks:
-    """Make a call, or make it again with what its server asked for. Raises ``McpError``."""
+    """Make a call, or repeat it with answers for its server. Raises ``McpError``."""
     from mcp_types import InputRequiredResult
 
     from atelier_desk.mcp import results
@@ -64,7 +64,7 @@ async def call(
     name, given = connection.server.name, context.given
     refused = given is not None and any(answer.get("action") in ("decline", "cancel") for answer in given.answers.values())
     if refused and not await connection.modern():
-        # It refused the call until its page was opened, and would refuse it again.
+        # It refuses the call until its page was opened, and would refuse it again.
         said = N_("The MCP server {server} needs a page opened first, and you did not want that.")
         raise McpError(said, code="declined", server=name)
     result = await connection.call(

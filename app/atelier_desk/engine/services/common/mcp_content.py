@@ -1,4 +1,4 @@
-"""What MCP servers hold besides tools: resources and prompts, read through a connection."""
+"""Resources and prompts of MCP servers, read through a connection."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 PROPOSES_S = 5.0
-"""Seconds a server has to propose values: somebody is typing."""
+"""Time limit in seconds for proposals while somebody types."""
 
 
 class Refresh(Protocol):
-    """Compares a server with what is kept of it, starting it when it does not run; ``anew`` also when it was compared before."""
+    """Compares a server with its stored state, starting it if necessary; ``anew`` even if already compared."""
 
     def __call__(self, name: str, *, anew: bool = False) -> Awaitable[None]: ...
 
@@ -34,7 +34,7 @@ class McpContent:
     Args:
         entries: all servers by name.
         entry: one of them; raises ``NotFoundError``.
-        connection: to a server, which is started when it does not run.
+        connection: to a server, started if necessary.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class McpContent:
         self._making: set[asyncio.Task[tuple[McpPrompt, str]]] = set()
 
     async def resource(self, name: str, uri: str) -> tuple[str, bytes, str]:
-        """A resource of a server: its text, or its bytes where it is none, and its media type. Secrets of ours are hidden in a text.
+        """Return a resource: its text, otherwise its bytes, and its media type. Our secrets are hidden in texts.
 
         Raises:
-            McpError: the server has it no more, or gives nothing.
+            McpError: the server no longer has it, or returns nothing.
         """
         from atelier_desk.mcp import results
 
@@ -64,17 +64,20 @@ class McpContent:
         return text, data, kind
 
     async def fill(self, name: str, template: str, values: Mapping[str, str]) -> str:
-        """The address that a template gives with these values. No server is started.
+        """Return a template's address filled with these values. No server is started.
 
         Raises:
-            NotFoundError: the server listed no such template. UsageError: a value is missing, or not one of its.
+            NotFoundError: the server listed no such template. UsageError: a value is missing or unknown.
         """
         from atelier_desk.mcp import templates
 
         return await in_tool_thread(templates.filled, name, self._template(await self._entry(name), template), dict(values))
 
     async def propose(self, name: str, template: str, variable: str, typed: str, others: Mapping[str, str]) -> list[str]:
-        """What the server proposes for a part of a template, given the ``others``; starts it. Nothing when it cannot say."""
+        """Return the server's proposals for a placeholder, given the ``others``.
+
+        Starts the server. Empty if unsupported.
+        """
         from atelier_desk.mcp import templates
 
         found = self._template(await self._entry(name), template)
@@ -97,17 +100,18 @@ class McpContent:
         return found
 
     async def prompts(self) -> list[tuple[str, McpPrompt]]:
-        """The prompts of all servers that are on, each with its server's name, as they were listed last. No server is started."""
+        """Return the prompts of all enabled servers with their server's name, as last listed. No server is started."""
         entries = await self._all()
         return [(name, each) for name in sorted(entries) if entries[name].config.enabled for each in entries[name].known.offered]
 
     async def prompt(self, name: str, call: str, given: str) -> tuple[McpPrompt, str] | None:
-        """A prompt of a server and its text, made with ``given``: ``argument=value …``. None when there is no such server, or it has none.
+        """Return a prompt and its text for the arguments ``given``: ``argument=value …``. None without such a server or
+        any prompts.
 
         Raises:
-            NotFoundError: it has no such prompt; the error names those it has.
-            UsageError: an argument is missing, or not one of its.
-            McpError: the server is off or gone, refuses, takes too long or gives nothing.
+            NotFoundError: it has no such prompt; the error lists them.
+            UsageError: an argument is missing or unknown.
+            McpError: the server is disabled or gone, refuses, takes too long or returns nothing.
         """
         from atelier_desk.mcp import prompts
 
@@ -116,7 +120,7 @@ class McpContent:
             return None
         found = _prompt(entry, call)
         if found is not None:
-            prompts.given(name, found, given)  # what can be said against it now starts no server
+            prompts.given(name, found, given)  # report argument errors before starting a server
         making = asyncio.create_task(self._prompt_made(name, call, given))
         self._making.add(making)
         making.add_done_callback(self._making.discard)
@@ -129,7 +133,7 @@ class McpContent:
             raise McpError(N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name) from None
 
     async def stop_waiting(self) -> None:
-        """Cancel all prompts that are waited for: who waits gets an ``McpError``."""
+        """Cancel all awaited prompts: their callers get an ``McpError``."""
         for making in list(self._making):
             making.cancel()
 
@@ -154,7 +158,7 @@ class McpContent:
 
 
 async def listed(connection: Connection, kind: RejectedKind, ask: Callable[[], Awaitable[Sequence[T]]]) -> tuple[T, ...]:
-    """What a server lists besides its tools; one that cannot list it still has its tools, and what it cannot is named."""
+    """Return a list of a server besides its tools; failures are recorded without affecting the tools."""
     try:
         return tuple(await ask())
     except McpError as error:

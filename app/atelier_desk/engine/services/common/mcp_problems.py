@@ -1,4 +1,7 @@
-"""What a run must say of the MCP servers of its agent: those that give it nothing, and what of the others cannot be used."""
+"""Problems of an agent's MCP servers that a run must report.
+
+Those that provide nothing, and unusable entries of the others.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from atelier_desk.presentation.mcp import rejected_text
 from atelier_desk.support.i18n import _
 
 MAX_NAMED = 8
-"""Tools, resources and prompts of a server that a run names; the window and ``atelier mcp test`` name all."""
+"""Maximum entries of a server named by a run; the window and ``atelier mcp test`` name all."""
 
 
 class McpProblems:
-    """Looks at the servers of an agent when its run begins.
+    """Checks the servers of an agent when its run begins.
 
     Args:
         entries: all servers by name.
         refresh: starts a server and compares its tools.
-        failed: why a server's newest start failed; None for one that did not.
+        failed: error of a server's newest start; None if it succeeded.
     """
 
     def __init__(
@@ -32,7 +35,10 @@ class McpProblems:
         self._entries, self._refresh, self._failed = entries, refresh, failed
 
     async def of(self, names: Sequence[str]) -> tuple[ServerProblem, ...]:
-        """What is wrong with these servers, in the current language. One that was never listed is started, which can take ``START_S``."""
+        """Return the problems of these servers, in the current language.
+
+        Starts servers that were never listed, up to ``START_S``.
+        """
         found = await asyncio.gather(*(self._of(name) for name in names))
         return tuple(each for each in found if each is not None)
 
@@ -58,22 +64,22 @@ class McpProblems:
 
 
 def left_out(entry: McpEntry) -> tuple[str, ...]:
-    """What a server lists and nobody can use, each with its reason, in the current language."""
+    """Return the unusable entries of a server with reasons, in the current language."""
     return tuple(rejected_text(*each) for each in _left_out(entry))
 
 
 def _left_out(entry: McpEntry) -> list[tuple[str, str, str]]:
-    """Kind, name and stored reason of each."""
+    """Return kind, name and stored reason of each."""
     unusable = [("tool", row.tool, row.problem) for row in tool_statuses(entry) if row.problem and row.state != "gone"]
     return [*((each.kind, each.name, each.why) for each in entry.known.rejected), *unusable]
 
 
 def _key(entry: McpEntry) -> str:
-    """A short name for exactly what is left out; empty for nothing."""
+    """Return a short key for exactly these omitted entries; empty for none."""
     names = sorted((kind, name) for kind, name, _why in _left_out(entry))
     return hashlib.blake2s(repr(names).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest() if names else ""
 
 
 def usable_tools(entry: McpEntry) -> int:
-    """How many of the tools that a server lists can be used, once they are approved."""
+    """Return the number of usable listed tools, once approved."""
     return sum(not row.problem and row.state != "gone" for row in tool_statuses(entry))

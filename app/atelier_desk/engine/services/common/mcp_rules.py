@@ -1,4 +1,4 @@
-"""What may be kept of an MCP server, and what is told of its tools: no state, no connection."""
+"""Stateless rules about MCP servers: valid configurations, and the status of tools."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OWN_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "co
 
 
 def checked(config: McpServer) -> McpServer:
-    """Refuse what can never work, and what would put a secret into the configuration. Raises ``UsageError``."""
+    """Refuse configurations that cannot work, or that contain a secret. Raises ``UsageError``."""
     checks.build(McpServer, _("MCP server"), **config.model_dump())
     if config.transport == "http":
         _check_address(config.url)
@@ -59,7 +59,7 @@ def checked(config: McpServer) -> McpServer:
 def _check_address(url: str) -> None:
     try:
         parts = urlsplit(re.sub(r"\$\{[^}]*\}", "1", url))
-        whole = bool(parts.hostname) and parts.port != 0  # reading a port over 65535 raises
+        whole = bool(parts.hostname) and parts.port != 0  # accessing a port over 65535 raises
     except ValueError:
         whole = False
     if not whole or re.search(r"\s", url):
@@ -75,7 +75,7 @@ def _check_address(url: str) -> None:
 
 
 def existing_folders(folders: Sequence[str]) -> tuple[str, ...]:
-    """Folders as they are stored: whole, each once. Raises ``UsageError``."""
+    """Return folders in stored form: absolute, distinct. Raises ``UsageError``."""
     found = []
     for each in folders:
         path = Path(each).expanduser()
@@ -83,28 +83,28 @@ def existing_folders(folders: Sequence[str]) -> tuple[str, ...]:
             raise UsageError(N_("There is no folder {folder}."), code="no_folder", folder=each)
         found.append(str(path.resolve()))
     if len(found) > MOST_ROOTS:
-        raise UsageError(N_("A server can be told of {most} folders at most."), code="too_many", most=MOST_ROOTS)
+        raise UsageError(N_("At most {most} folders can be shared with a server."), code="too_many", most=MOST_ROOTS)
     return tuple(dict.fromkeys(found))
 
 
 def same_place(before: McpServer, after: McpServer) -> bool:
-    """Whether it is still the same server: what was approved of another one says nothing."""
+    """Whether it is still the same server: approvals of another one do not apply."""
     return place_of(before) == place_of(after)
 
 
 def place_of(config: McpServer) -> tuple[object, ...]:
-    """What is started or asked: ``./server`` of another folder is another one."""
+    """Return what is started or contacted: ``./server`` in another folder is another one."""
     return config.transport, config.command, config.args, config.folder, config.url
 
 
 def title_of(info: Any) -> str:
-    """What a server calls itself, in one line of at most 120 characters; empty when it says nothing."""
+    """Return a server's own title, on one line of at most 120 characters; empty if missing."""
     said = getattr(info, "title", None) or getattr(info, "name", None) or ""
     return shorten(" ".join(str(said).split()), 120)
 
 
 def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
-    """A server's tools as they were approved and as it says them now."""
+    """Compare a server's approved tools with its present ones."""
     known = entry.known
     approved = {str(each["name"]): each for each in known.approved or ()}
     seen = {str(each["name"]): each for each in known.seen}
@@ -139,14 +139,17 @@ def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
 
 
 def started(connection: Connection | None) -> dict[str, Any]:
-    """What is known of a server that was started, by the names of ``McpStatus``."""
+    """Return the state of a started server, by the names of ``McpStatus``."""
     if connection is None:
         return {}
     return {"ping_ms": connection.ping_ms, "pid": connection.pid, "failures": connection.failures, "retry_s": connection.retry_s}
 
 
 async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
-    """What rules deny to a server's program, which serves many runs: those that hold everywhere or in its folder, when it starts."""
+    """Return what rules deny to a server's program, which serves many runs.
+
+    Global rules and those of its folder, at its start.
+    """
     from atelier_desk.policy.permissions import path_denials
     from atelier_desk.workspace.run_denials import Denials
 
@@ -163,7 +166,7 @@ HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 def known_tool(entry: McpEntry, tool: str) -> None:
-    """Refuse a tool that the server never had. Raises ``NotFoundError``, which names those it has."""
+    """Refuse an unknown tool of a server. Raises ``NotFoundError``, which lists the tools."""
     names = dict.fromkeys(str(each["name"]) for each in (*entry.known.seen, *(entry.known.approved or ())))
     if tool not in names:
         raise NotFoundError(
@@ -173,11 +176,14 @@ def known_tool(entry: McpEntry, tool: str) -> None:
 
 
 ICON_SIDE = 512
-"""Pixels of an icon that is drawn."""
+"""Maximum pixels of an icon's sides."""
 
 
 def icon_text(data: bytes) -> str:
-    """An icon in base64 when it is a small picture (PNG, JPEG, GIF, WebP), else empty. A drawing (SVG) can hold programs and addresses."""
+    """Return an icon in base64 if it is a small image (PNG, JPEG, GIF, WebP), else empty.
+
+    SVG can contain scripts and addresses.
+    """
     import base64
 
     from atelier_desk.engine.image_headers import picture_of

@@ -1,4 +1,6 @@
-"""Secrets of MCP servers in the keyring: one keyring serves all data folders of its owner, so each server has entries of its own there."""
+"""Secrets of MCP servers in the keyring, which is shared by all data folders of its user, so each server has its own
+entries.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +14,22 @@ from atelier_desk.support.threads import in_storage_thread
 
 
 class McpSecrets:
-    """Keeps, moves and forgets them. The keyring may ask its owner, so it is used in a thread."""
+    """Stores, moves and deletes them. The keyring may ask its user, so it is used in a thread."""
 
     def __init__(self, vault: KeyVault) -> None:
         self._vault = vault
 
     @staticmethod
     def fresh(config: McpServer) -> McpServer:
-        """A new server, with entries that nothing was ever kept under."""
+        """Return a new server with unused keyring entries."""
         return config.model_copy(update={"keyring": secrets.token_hex(8)})
 
     async def settled(self, config: McpServer) -> McpServer:
-        """A server with entries of its own: what one of an earlier version has under its name alone is copied, and stays there too,
-        because a server of that name in another data folder may need it."""
+        """Return a server with its own entries.
+
+        Entries of an earlier version under its name are copied, and stay, because a server of that name in another data
+        folder may need them.
+        """
         if config.keyring:
             return config
         made = config.model_copy(update={"keyring": secrets.token_hex(8)})
@@ -32,27 +37,27 @@ class McpSecrets:
         return made
 
     async def keep(self, config: McpServer, given: Mapping[str, str]) -> None:
-        """Keep values by ``env:NAME``, ``header:NAME`` or ``client:secret``."""
+        """Store values by ``env:NAME``, ``header:NAME`` or ``client:secret``."""
         for key, value in given.items():
             kind, _colon, part = key.partition(":")
             await in_storage_thread(self._vault.keep, variable_resolution.entry(config, kind, part), value)
 
     async def changed(self, before: McpServer, after: McpServer) -> None:
-        """Forget what a server needs no more; a sign-in also when it would be another's."""
+        """Delete what a changed server no longer needs; also a sign-in that would belong to another server."""
         kept = set(variable_resolution.secrets_of(after))
         gone = [each for each in variable_resolution.secrets_of(before) if each not in kept]
         if (before.url, before.client_id) != (after.url, after.client_id):
-            gone.append(variable_resolution.entry(after, "oauth"))  # its token would be sent to whoever is there now
+            gone.append(variable_resolution.entry(after, "oauth"))  # its token would be sent to the new address
         if before.client_id and not after.client_id:
             gone.append(variable_resolution.entry(after, "client", "secret"))
         await self._forget(gone)
 
     async def forget(self, config: McpServer) -> None:
-        """Forget all of a server."""
+        """Delete all secrets of a server."""
         await self._forget(all_of(config))
 
     async def missing(self, config: McpServer) -> tuple[str, ...]:
-        """Names of those that it needs and that are not there."""
+        """Return the names of required but missing secrets."""
         return await in_storage_thread(self._missing, config)
 
     async def has_client_secret(self, config: McpServer) -> bool:
@@ -60,7 +65,7 @@ class McpSecrets:
         return bool(config.client_id and found)
 
     async def drafted(self, config: McpServer, given: Mapping[str, str]) -> KeyVault:
-        """A vault for trying a server as it is in a form: what was typed, and what is kept, in memory alone."""
+        """Return an in-memory vault for testing a server as in a form: typed and stored values."""
         made = KeyVault(session=True)
         await in_storage_thread(self._fill, made, variable_resolution.secrets_of(config))
         await McpSecrets(made).keep(config, given)
@@ -87,7 +92,7 @@ class McpSecrets:
 
 
 def all_of(config: McpServer) -> list[str]:
-    """Every entry that a server can have; the same number for the same configuration."""
+    """Return every possible entry of a server; always the same number for the same configuration."""
     return [
         *variable_resolution.secrets_of(config),
         variable_resolution.entry(config, "oauth"),

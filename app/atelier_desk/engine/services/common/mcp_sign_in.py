@@ -1,4 +1,4 @@
-"""Signing in to MCP servers in the browser, and out again."""
+"""Sign in to MCP servers in the browser, and sign out."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.oauth import StoredTokens
 
 WAIT_S = 300.0
-"""Seconds a person has to sign in."""
+"""Time limit in seconds to sign in."""
 Told = Callable[[str], object] | None
 
 
 class Servers(Protocol):
-    """The servers that are signed in to."""
+    """Access to the servers."""
 
     async def get(self, name: str) -> McpStatus: ...
 
@@ -37,17 +37,17 @@ class Servers(Protocol):
 
 
 class McpSignIn:
-    """Sign-ins; what came of them is in the keyring."""
+    """Sign-ins; their results are in the keyring."""
 
     def __init__(self, servers: Servers, vault: KeyVault) -> None:
         self._servers, self._vault = servers, vault
         self._signing: dict[str, tuple[StoredTokens, Told]] = {}
 
     async def sign_in(self, name: str, told: Told = None) -> McpHealth:
-        """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling gives it up.
+        """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling aborts it.
 
         Raises:
-            UsageError: it has no address, so nobody signs in to it.
+            UsageError: the server has no address.
         """
         from atelier_desk.mcp import oauth
 
@@ -60,9 +60,10 @@ class McpSignIn:
         port = await callback.open(int(kept.said.get("port", 0)))
         try:
             if port != kept.said.get("port") or kept.said.get("doubtful"):
-                # Registered with another address to come back to, or perhaps forgotten by the server: it would refuse this client.
+                # Registered with another redirect address, or possibly forgotten by the server, which would refuse this
+                # client.
                 kept.said = {}
-            # Until it went well: an attempt that ended in the browser says nothing of why.
+            # Until success: an attempt that ended in the browser gives no reason.
             await kept.note(port=port, doubtful=True)
             kept.asking = callback
             health = await self._signed_in(name, kept, told)
@@ -70,19 +71,19 @@ class McpSignIn:
                 await kept.note(doubtful=False, challenge="")
             return health
         finally:
-            # The connection goes on with what was signed in; nobody waits for a browser any more.
+            # The connection uses the new sign-in; nobody waits for a browser any more.
             kept.asking = None
             self._signing.pop(name, None)
             await callback.close()
 
     async def sign_out(self, name: str) -> None:
-        """Forget a server's client and tokens, and end its connection."""
+        """Delete a server's client and tokens, and end its connection."""
         config = (await self._servers.get(name)).config
         await in_storage_thread(self._vault.delete, variable_resolution.entry(config, "oauth"))
         await self._servers.stop(name)
 
     async def auth(self, server: McpServer) -> Any:
-        """What signs a server's requests; None where nobody ever signed in."""
+        """Return what authenticates a server's requests; None if nobody ever signed in."""
         from atelier_desk.mcp.oauth import StoredTokens
 
         if server.name in self._signing:
@@ -92,7 +93,7 @@ class McpSignIn:
             await kept.load()
             if not kept.signed_in:
                 return None
-        from atelier_desk.mcp.oauth_provider import auth  # loads the SDK
+        from atelier_desk.mcp.oauth_provider import auth  # imports the SDK
 
         return await auth(server, kept, told=told)
 
@@ -110,6 +111,6 @@ class McpSignIn:
                 connection.start_s = before
             if health.ok or health.code != "sign_in_failed" or not registered:
                 break
-            # The client may have been forgotten by the server, or not be allowed what is wanted now: once more, as a new one.
+            # The server may have forgotten the client, or not allow the new scopes: retry as a new client.
             kept.said = {name: kept.said.get(name) for name in ("port", "challenge")}
         return health

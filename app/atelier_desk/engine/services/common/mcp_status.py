@@ -1,4 +1,4 @@
-"""MCP servers and their tools as screens and the command line list them."""
+"""MCP servers and their tools for display."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ NO_DIFFERENCE = Difference()
 
 @dataclass(frozen=True, slots=True)
 class McpStatus:
-    """A server as lists show it.
+    """A server for display.
 
     Attributes:
-        reason: why it failed, in the current language; empty otherwise.
-        latency_ms: what connecting took last; 0 when it never did.
-        tools: how many of its tools agents can have.
-        waiting: what of its tools is not as it was approved.
-        missing: names of secrets that are not in the keyring.
-        ping_ms: what its newest answer to the question whether it is there took; 0 when it was not asked.
-        pid: of its program while it runs, 0 for none.
-        failures: in a row; ``retry_s`` seconds are left until it is tried again.
+        reason: why it failed, in the current language; otherwise empty.
+        latency_ms: duration of the last connection; 0 if none.
+        tools: number of tools available to agents.
+        waiting: tools that differ from their approved form.
+        missing: names of secrets missing from the keyring.
+        ping_ms: duration of the newest ping; 0 if none.
+        pid: of its running program, 0 for none.
+        failures: consecutive failures; ``retry_s``: seconds until the next attempt.
     """
 
     config: McpServer
@@ -49,13 +49,14 @@ class McpToolStatus:
     """A tool of a server.
 
     Attributes:
-        tool: its server's name for it; ``name`` is ours, empty for one that cannot be used.
+        tool: its server's name for it; ``name`` is ours, empty for an unusable one.
         state: ``approved``, ``new``, ``changed``, ``gone`` or ``unusable``.
-        told: what its server says of it now; ``approved_told`` what was approved, where that is another text.
-        hints: its annotations, as its server gives them.
-        on: nobody switched it off.
-        problem: why it cannot be used, in English; ``mcp_words.why_text`` says it in the current language.
-        rule: what the permission rule of its very name says (``allow``, ``ask``, ``deny``); empty when there is none.
+        told: the server's present description; ``approved_told``: the approved one, if different.
+        hints: the server's annotations.
+        on: it is enabled.
+        problem: why it is unusable, in English; ``mcp_words.why_text`` translates it.
+        rule: action of the permission rule with exactly its name (``allow``, ``ask``, ``deny``); empty if there is
+            none.
     """
 
     tool: str
@@ -73,9 +74,9 @@ class McpToolStatus:
 
 @dataclass(frozen=True, slots=True)
 class McpHealth:
-    """The result of a test; ``message`` says what went wrong, ``left_out`` what it lists and nobody can use, in the current language.
+    """Result of a test; ``message`` is the problem, ``left_out`` the unusable entries, in the current language.
 
-    ``tools`` counts those that can be used; ``error`` is what ``message`` was made of.
+    ``tools`` counts usable ones; ``error`` is the error behind ``message``.
     """
 
     ok: bool

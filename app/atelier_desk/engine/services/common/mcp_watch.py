@@ -1,4 +1,4 @@
-"""Whether MCP servers that are at work still answer: they are asked from time to time while somebody uses them or looks at them."""
+"""Periodically ping running MCP servers while they are used or displayed."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 CHECK_S = 30.0
-"""Seconds between two questions."""
+"""Seconds between pings."""
 USED_S = 300.0
-"""Seconds after its newest request for which a server counts as used: nobody has to know of one that is left alone."""
+"""Seconds after its newest request for which a server counts as used."""
 
 
 class McpWatch:
-    """Asks running servers; none is started for it. ``connections`` are those there are, as they come and go."""
+    """Pings running servers; starts none. ``connections`` is the live collection."""
 
     def __init__(self, connections: Mapping[str, Connection], clock: Clock) -> None:
         self._connections, self._clock = connections, clock
         self._task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """A server is used: ask it until it is left alone."""
+        """Start pinging because a server is used."""
         if self._task is None or self._task.done():
             self._task = background.start(self._watch(), "watch of MCP servers")
 
     async def check(self) -> None:
-        """Ask all that run, side by side. What goes wrong is in their states."""
+        """Ping all running servers concurrently. Failures are recorded in their states."""
         await self._ask(list(self._connections.values()))
 
     def stop(self) -> None:

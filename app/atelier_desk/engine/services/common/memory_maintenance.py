@@ -1,4 +1,4 @@
-"""Keeping memories in order: those that say the same made one, those that cannot both hold shown side by side, pins, workflows without."""
+"""Maintenance of memories: merging duplicates, showing contradictions, pins, workflows without memory."""
 
 from __future__ import annotations
 
@@ -19,20 +19,26 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.common.context import ServiceContext
 
 NEAR = 1_000
-"""The nearest pairs whose words are looked at: of texts made alike, such as lists of numbers, the vectors say little. The longest texts
-take a second of a processor then, on a thread."""
+"""Maximum nearest pairs whose words are compared: for similarly generated texts, such as lists of numbers, vectors say
+little.
+
+The longest texts then take a second of CPU time, in a thread.
+"""
 READ = 200
-"""Pairs that are read at once."""
+"""Pairs read at once."""
 APART_KEPT = 2_000
-"""Pairs that a person said may both stand, the oldest forgotten first."""
+"""Maximum pairs marked as distinct by a person, oldest dropped first."""
 
 
 _TAKEN_OVER = ("tags", "importance", "retrieved_by", "tainted", "created_at", "expires_at", "updated_at")
-"""What a memory may have from another that was made one with it."""
+"""Fields that a memory may take over from another one merged into it."""
 
 
 class MemoryPair(Model):
-    """Two memories of one place and type, the newer one second. ``kind``: ``same`` say the same, ``against`` cannot both hold."""
+    """Two memories of the same scope and type, the newer one second.
+
+    ``kind``: ``same``: duplicates, ``against``: contradictory.
+    """
 
     kind: Literal["same", "against"]
     first: Memory
@@ -41,23 +47,25 @@ class MemoryPair(Model):
 
 
 class MemoryMaintenance:
-    """What a person does with memories beyond each single one; part of the memory service."""
+    """Maintenance part of the memory service."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._merging = asyncio.Lock()
-        """Two merges of the same two, each the other way round, would leave neither."""
+        """Two concurrent opposite merges of the same pair would delete both."""
 
     async def pairs(self, workflow_id: str | None = None, limit: int = 50) -> list[MemoryPair]:
-        """Memories that say the same or contradict one another, the most alike first; with a workflow its own and the general ones, without
-        one the general ones. Empty without an embedder."""
+        """Return duplicate or contradictory memories, most similar first: of a workflow and general, or only general.
+
+        Empty without an embedder.
+        """
         from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
         from atelier_desk.knowledge.similarity import near_pairs, relations
 
         index = await self._context.memory_search.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
-        # Those that may both stand are near one another too: they must not keep others from being found.
+        # Pairs marked as distinct are similar too, and must not displace others.
         near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), NEAR + len(apart))
         near = [each for each in near if frozenset(each[:2]) not in apart]
         found: list[MemoryPair] = []
@@ -75,11 +83,12 @@ class MemoryMaintenance:
         return found[:limit]
 
     async def merge(self, keep_id: str, other_id: str) -> Memory:
-        """Keep one of two memories and forget the other, whose tags, runs, age, importance, pin and longer life it takes over.
-        ``undo_delete`` of the other takes it back for ``DELETED_DAYS``.
+        """Keep one memory and delete the other, taking over its tags, runs, age, importance, pin and longer expiry.
+
+        ``undo_delete`` of the other reverts this for ``DELETED_DAYS``.
 
         Raises:
-            UsageError: they are the same one, or of different places.
+            UsageError: they are the same, or of different scopes.
         """
         async with self._merging:
             return await self._merged(keep_id, other_id)
@@ -88,14 +97,14 @@ class MemoryMaintenance:
         repo = self._context.repos.memories
         kept, other = await repo.get(keep_id), await repo.get(other_id)
         if kept.id == other.id or kept.workflow_id != other.workflow_id:
-            raise UsageError(N_("Only two different memories of the same place can become one."))
+            raise UsageError(N_("Only two different memories of the same scope can be merged."))
         changes = {
             "tags": tuple(dict.fromkeys((*kept.tags, *other.tags)))[: limits.MEMORY_TAGS],
             "importance": max(kept.importance, other.importance),
             "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *kept.retrieved_by)))[-RETRIEVED_MAX:],
             "tainted": tuple(dict.fromkeys((*kept.tainted, *other.tainted))),
             "created_at": min(kept.created_at, other.created_at),
-            # What was to be kept longer is: two say the same, and the one that goes may be the pinned one.
+            # Keep the longer expiry: both say the same, and the deleted one may be pinned.
             "expires_at": max(kept.expires_at, other.expires_at) if kept.expires_at and other.expires_at else None,
             "updated_at": self._context.clock.now(),
         }
@@ -106,29 +115,31 @@ class MemoryMaintenance:
         return stored
 
     async def deleted(self, limit: int | None = None, offset: int = 0) -> list[DeletedMemory]:
-        """What can be brought back, the last deleted first; all of it when no ``limit`` is given."""
+        """Return what can be restored, last deleted first; all without a ``limit``."""
         checks.page(limit, offset, most=None)
         return await self._context.repos.memory_bin.list(limit, offset)
 
     async def undo_delete(self, memory_id: str) -> Memory:
-        """Bring a deleted memory back. One that was made one with another is taken apart again: both are as they were, but for what is
-        another one in the other since. What expired meanwhile does so as if it were new.
+        """Restore a deleted memory.
+
+        A merge is reverted: both are as before, except fields changed since. A memory that expired meanwhile gets the
+        expiry of a new one.
 
         Raises:
-            NotFoundError: it was deleted too long ago, or for good.
+            NotFoundError: it was deleted too long ago, or permanently.
         """
         async with self._merging:
             deleted = await self._deleted(memory_id)
             if deleted.merged is not None:
                 await self._take_apart(deleted.merged, memory_id)
-            # The last to be written, as it takes the deleted one away: what was cut off before it can be asked for again.
+            # Written last, because it removes the deleted one: after an interruption it can be requested again.
             memory, now = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"})), self._context.clock.now()
-            if memory.expires_at is not None and memory.expires_at <= now:  # it would be gone again at once, and for good
+            if memory.expires_at is not None and memory.expires_at <= now:  # otherwise it would permanently expire at once
                 memory = memory.model_copy(update={"expires_at": expiry(memory.type, now)})
             return await self._stored(memory)
 
     async def _take_apart(self, merged: MergedInto, memory_id: str) -> None:
-        """What a memory took over from another goes back, but for what is another one since."""
+        """Revert fields taken over from another memory, except those changed since."""
         if merged.pinned:
             await self._move_pin(merged.kept.id, memory_id)
         now = next(iter(await self._context.repos.memories.get_many([merged.kept.id])), None)
@@ -136,11 +147,11 @@ class MemoryMaintenance:
             return
         back = {name: getattr(merged.kept, name) for name in _TAKEN_OVER if getattr(now, name) == getattr(merged.made, name)}
         if now.id in await self.pinned():
-            back.pop("expires_at", None)  # it does not expire, whatever it did before
+            back.pop("expires_at", None)  # it no longer expires
         await self._stored(now.model_copy(update=back))
 
     async def purge(self, memory_id: str) -> None:
-        """Delete for good what was deleted.
+        """Permanently delete a deleted memory.
 
         Raises:
             NotFoundError: there is no such deleted memory.
@@ -150,7 +161,7 @@ class MemoryMaintenance:
         self._context.bus.changed("memory", memory_id)
 
     async def purge_expired(self) -> int:
-        """Delete for good what was deleted more than ``DELETED_DAYS`` ago; gives how many."""
+        """Permanently delete what was deleted more than ``DELETED_DAYS`` ago; return the number."""
         return await self._context.repos.memory_bin.purge_before(self._context.clock.now() - timedelta(days=limits.DELETED_DAYS))
 
     async def _deleted(self, memory_id: str) -> DeletedMemory:
@@ -160,7 +171,7 @@ class MemoryMaintenance:
             raise NotFoundError(N_("The deleted memory {id} can no longer be brought back."), id=memory_id) from None
 
     async def _move_pin(self, before: str, after: str) -> bool:
-        """Have the pin of one memory on another; False when there is none to move."""
+        """Move a pin from one memory to another; False if there is none."""
         pinned = await self.pinned()
         if before not in pinned or after in pinned:
             return False
@@ -168,23 +179,23 @@ class MemoryMaintenance:
         return True
 
     async def of_turns(self, turn_ids: Sequence[str]) -> list[Memory]:
-        """What the teams of these turns remembered and is still there, the oldest first."""
+        """Return existing memories of the teams of these turns, oldest first."""
         return await self._context.repos.memories.of_turns(turn_ids)
 
     async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> list[Memory]:
-        """What agents want remembered for all workflows and nobody has said yes or no to, the newest first; all without ``limit``."""
+        """Return proposals for all workflows that wait for a decision, newest first; all without ``limit``."""
         checks.page(limit, most=None)
         return await self._context.repos.memories.proposed(workflow_id or None, limit)
 
     async def keep(self, memory_id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
-        """Say yes to a proposed memory: for all workflows, or for its own alone. ``propose_again`` takes it back.
+        """Accept a proposed memory, for all workflows or its own only. ``propose_again`` reverts it.
 
         Args:
-            content: what the person read; None when they read nothing.
+            content: the text that the person read; None if unread.
 
         Raises:
             NotFoundError: it is gone.
-            ConflictError: an agent gave it other words than the person read.
+            ConflictError: an agent changed it after the person read it.
         """
         memory = await self._context.repos.memories.get(memory_id)
         if content is not None and memory.content != content:
@@ -193,7 +204,7 @@ class MemoryMaintenance:
         return await self._stored(memory.model_copy(update={"workflow_id": home, "proposed": False}))
 
     async def propose_again(self, memory_id: str, workflow_id: str) -> Memory:
-        """Take back a yes: it is kept in this workflow and waits.
+        """Withdraw an acceptance: it belongs to this workflow and waits again.
 
         Raises:
             NotFoundError: the memory or the workflow is gone.
@@ -202,7 +213,7 @@ class MemoryMaintenance:
         return await self._stored(memory.model_copy(update={"workflow_id": workflow_id, "proposed": True}))
 
     async def written_in(self, memory_id: str) -> tuple[str, str]:
-        """Ids of the workflow and of the last message of the turn in which an agent wrote it.
+        """Return the ids of the workflow and of the last message of the turn in which an agent wrote it.
 
         Raises:
             NotFoundError: no agent wrote it, or the turn is gone.
@@ -220,7 +231,7 @@ class MemoryMaintenance:
         return stored
 
     async def keep_both(self, first_id: str, second_id: str, on: bool = True) -> None:
-        """Both may stand: they are not shown as a pair again. Not ``on`` takes that back."""
+        """Mark a pair as distinct: it is not shown again. ``on`` False reverts this."""
         pair = (min(first_id, second_id), max(first_id, second_id))
 
         def apart(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -231,7 +242,7 @@ class MemoryMaintenance:
         self._context.bus.changed("memory", first_id)
 
     async def pin(self, memory_id: str, on: bool = True) -> Memory:
-        """Keep a memory for good: it is marked and does not expire. Unpinned, one of a type that expires does so from now on."""
+        """Pin a memory, so that it does not expire. Unpinned, it expires from now on according to its type."""
         memory = await self._context.repos.memories.get(memory_id)
         first = (memory_id,) if on else ()
         await self._context.settings.update(memories_pinned=lambda ids: (*first, *(each for each in ids if each != memory_id)))
@@ -239,11 +250,11 @@ class MemoryMaintenance:
         return await self._stored(memory.model_copy(update={"expires_at": expires}))
 
     async def pinned(self) -> list[str]:
-        """Ids of the pinned memories, the last pinned first."""
+        """Return the ids of the pinned memories, last pinned first."""
         return list((await self._context.settings.get()).memories_pinned)
 
     async def set_on(self, workflow_id: str, on: bool) -> None:
-        """Whether the agents of a workflow keep and are given memories.
+        """Set whether a workflow's agents save and are given memories.
 
         Raises:
             NotFoundError: there is no such workflow.
@@ -254,5 +265,5 @@ class MemoryMaintenance:
         self._context.bus.changed("memory", workflow_id)
 
     async def is_on(self, workflow_id: str) -> bool:
-        """Whether they do."""
+        """Whether the workflow's memory is enabled."""
         return workflow_id not in (await self._context.settings.get()).memories_off

@@ -1,4 +1,4 @@
-"""Names of workflows made from what their user wrote first."""
+"""Names of workflows from their first message."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from atelier_desk.support.text import shorten
 
 UNTITLED = N_("New workflow")
 NAME_LENGTH = 60
-"""Characters of an automatic name; a wider one is cut by every list that shows it."""
+"""Maximum characters of an automatic name; lists cut longer ones."""
 
 _MARKUP = re.compile(r"^(?:[#>*\-+`\s]|\d+[.)]\s)+|(?<!\w)[*_`]{1,3}(?=\w)|(?<=\w)[*_`]{1,3}(?!\w)")
-"""List and heading marks at the start, and emphasis around words; the star of ``12*7`` stays."""
+"""Leading list and heading marks, and emphasis around words; the star of ``12*7`` stays."""
 _SPACE = re.compile(r"\s+")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)\s]*\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+(?=[^\W_])")
@@ -25,19 +25,18 @@ _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r" \(\d+\)$")
 _FENCE = ("```", "~~~")
 _READ = 40 * NAME_LENGTH
-"""Characters of a line that are read: a pasted megabyte of opening brackets would cost the square of its length."""
+"""Characters of a line that are read: a pasted megabyte of opening brackets would take quadratic time."""
 _FEWEST_WORDS = 3
-"""Words of a sentence that says something; a shorter one is a greeting."""
+"""Minimum words of a meaningful sentence; shorter ones are greetings."""
 _FIRST_TRIED = 16
-"""Names that are looked up at once when a new one is wanted; more when all of them are taken."""
+"""Candidate names looked up at once; more if all are taken."""
 
 
 def name_from(content: str) -> str:
-    """A name for the workflow that starts with this message: its first sentence, without Markdown, at most 60 characters.
+    """Return a name from a first message: its first sentence, without Markdown, at most 60 characters.
 
-    A first sentence of one or two words ("Hello!") gives way to the next one of its line.
-
-    Returns an empty string when the message has no words (an image alone).
+    A first sentence of one or two words ("Hello!") is skipped in favour of the next one on its line. Empty if the
+    message has no words (only an image).
     """
     for line in content.splitlines():
         text = _SPACE.sub(" ", _MARKUP.sub("", _LINK.sub(r"\1", line[:_READ]))).strip()
@@ -53,7 +52,7 @@ def _sentence(text: str) -> str:
 
 
 def _numbered(name: str, length: int) -> Iterator[str]:
-    """``name``, ``name (2)``, ``name (3)`` …, never longer than ``length`` characters."""
+    """Yield ``name``, ``name (2)``, ``name (3)`` …, at most ``length`` characters."""
     yield name[:length]
     base = _NUMBER.sub("", name)
     for number in count(2):
@@ -62,12 +61,12 @@ def _numbered(name: str, length: int) -> Iterator[str]:
 
 
 def numbered(name: str, taken: set[str], *, length: int = limits.WORKFLOW_NAME) -> str:
-    """``name``, or ``name (2)``, ``name (3)`` … when it is taken; never longer than ``length`` characters."""
+    """Return ``name``, or ``name (2)``, ``name (3)`` … if taken; at most ``length`` characters."""
     return next(each for each in _numbered(name, length) if each not in taken)
 
 
 async def free_name(name: str, taken: Callable[[Sequence[str]], Awaitable[set[str]]]) -> str:
-    """The same of a workflow; ``taken`` says which of some names there are, so that not all have to be read."""
+    """Return a free name for a workflow; ``taken`` tells which candidates exist, so that not all have to be read."""
     names, at_once = _numbered(name, limits.WORKFLOW_NAME), _FIRST_TRIED
     while True:
         some = list(islice(names, at_once))
@@ -78,9 +77,9 @@ async def free_name(name: str, taken: Callable[[Sequence[str]], Awaitable[set[st
 
 
 def branch_name(name: str) -> str:
-    """What ``free_name`` makes the name of: ``name (branch)``, for what goes on from a point of the workflow ``name``.
+    """Return the base name of a branch: ``name (branch)``.
 
-    A branch of a branch is numbered on instead of named twice.
+    A branch of a branch is numbered instead of named twice.
     """
     suffix = _("{name} (branch)", name="")
     base = _NUMBER.sub("", name)
@@ -90,7 +89,7 @@ def branch_name(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def placeholders() -> frozenset[str]:
-    """The name of a workflow nobody named yet, in every language the program speaks."""
+    """Return the name of an unnamed workflow in every supported language."""
     directory = str(catalogue_dir())
     found = {gettext.translation(DOMAIN, directory, languages=[code], fallback=True).gettext(UNTITLED) for code in LANGUAGES}
     return frozenset(found | {UNTITLED})

@@ -1,4 +1,4 @@
-"""Reading lists to their end, page by page."""
+"""Read whole lists page by page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = TypeVar("Row")
 
 
 async def all_rows(read: Callable[[int, int], Awaitable[list[Row]]]) -> list[Row]:
-    """Every row of a list; ``read`` gives those from an offset on, at most as many as its second argument says."""
+    """Return every row of a list; ``read`` takes an offset and a maximum number."""
     rows: list[Row] = []
     most = limits.LIST_MAX
     while True:

@@ -1,1 +1,1 @@
-"""What a model was sent, for the screen."""
+"""Model requests for display."""

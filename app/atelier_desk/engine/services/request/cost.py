@@ -1,4 +1,4 @@
-"""What an agent's prompt costs before anything is said: its system message and tool definitions, in each tool mode."""
+"""Size of an agent's prompt before any message: system message and tool definitions, by tool mode."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from atelier_desk.llm.tokens import Calibration, definition_tokens, message_toke
 from atelier_desk.tools.registry import ToolRegistry
 
 FOLDER = ("workspace",)
-"""Most runs have a folder, and the tools for it are most of the tools: they are counted. The prompt does not name it."""
+"""A placeholder folder: most runs have one, and most tools need it. The prompt does not name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptCost:
-    """Estimated tokens of the first request, without its message, of a root run that has a folder.
+    """Estimated tokens of the first request, without its message, of a root run with a folder.
 
     Attributes:
-        system: the system message, with what is said there of tools.
+        system: the system message, including its texts about tools.
         definitions: the tool definitions.
-        tools: how many definitions there are.
-        searched: how many tools are not listed but searched for when they are needed, because listing them takes too much of the window.
-        listed: what the request would take if they were listed too; ``total`` when none is searched for.
-        by_tool: what each definition takes, by its tool's name.
+        tools: number of definitions.
+        searched: number of tools that are searched for, because listing them takes too much of the context.
+        listed: total if they were listed too; equals ``total`` if none is searched for.
+        by_tool: tokens of each definition, by tool name.
     """
 
     system: int
@@ -54,8 +54,10 @@ def prompt_cost(
     window: int,
     calibration: Calibration | None = None,
 ) -> PromptCost:
-    """The cost with ``mode`` in place of the configuration's own, for a model with this ``window`` in tokens. ``calibration`` is what the
-    model's server has counted so far."""
+    """Return the size with ``mode`` instead of the configured one, for a ``window`` in tokens.
+
+    ``calibration``: the server's counts so far.
+    """
     measured = (calibration or Calibration()).apply
     config = config.model_copy(update={"tool_mode": mode})
     state = RunState(run_id="", workflow_id="", agent=config, language=language, started_at=now, workspace=FOLDER)

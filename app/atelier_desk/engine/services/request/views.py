@@ -1,4 +1,4 @@
-"""What the context inspector shows: one model request as it was sent, its size by part, and what was left out. Plain frozen data."""
+"""Data of the context inspector: a model request as sent, sizes by part, and omissions. Plain frozen data."""
 
 from __future__ import annotations
 
@@ -10,24 +10,27 @@ from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.model_messages import ChatMessage, ToolSpec
 
 PartKind = Literal["system", "folder", "skills", "tools", "memory", "history", "results", "message", "images"]
-"""``skills`` their catalogue and the instructions that were taken up, ``memory`` results of the memory tool, ``results`` those of other
-tools, ``message`` what the user said last, ``history`` all other messages, replies, notes and summaries; an image counts as ``images``
-wherever it stands."""
+"""Parts of a request.
+
+``skills``: catalogue and used instructions; ``memory``: results of the memory tool; ``results``: those of other tools;
+``message``: the user's last message; ``history``: all other messages, replies, notes and summaries; images always count
+as ``images``.
+"""
 PARTS: tuple[PartKind, ...] = ("system", "folder", "skills", "tools", "memory", "history", "results", "message", "images")
 
 
 @dataclass(frozen=True, slots=True)
 class RequestSummary:
-    """One request that was answered.
+    """One answered request.
 
     Attributes:
-        seq: number of its reply's event in the run; what ``InspectorService.request`` takes.
+        seq: number of its reply's event in the run, for ``InspectorService.request``.
         stream_seq: number of the reply's first stream event in the workflow.
-        time: when the reply was whole.
-        tokens_input: as the server counted, or an estimate when ``estimated``.
-        window: tokens the model could see; 0 when it is not known.
+        time: when the reply was complete.
+        tokens_input: the server's count, or an estimate if ``estimated``.
+        window: the model's context in tokens; 0 if unknown.
         calls: names of the tools the reply called, in order.
-        exact: the system message and the tools were kept; else ``request`` can only make them again as they would be today.
+        exact: system message and tools were stored; otherwise ``request`` rebuilds them as they would be today.
     """
 
     run_id: str
@@ -50,33 +53,32 @@ class RequestSummary:
 
 @dataclass(frozen=True, slots=True)
 class PartSize:
-    """Tokens of one part: ``estimate`` by our own count, ``tokens`` scaled so that all parts add up to what the server counted (the
-    same as ``estimate`` when it did not)."""
+    """Tokens of one part: ``estimate`` is our count, ``tokens`` is scaled to the server's total (equal without one)."""
 
     kind: PartKind
     estimate: int
     tokens: int
     share: float
-    """Of all parts, 0 to 1."""
+    """Fraction of all parts, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentItem:
-    """One message of the request and where it came from.
+    """One message of the request and its origin.
 
     Attributes:
-        index: its place in ``SentRequest.messages``.
-        origin: the run and number of the event that made it, joined by a colon; empty for the system message and for a stand-in result
-            of a call whose effect is unknown. What ``RunManager.pin`` takes.
-        kind: ``system``, ``user``, ``reply``, ``result``, ``note``, ``summary`` or ``missing`` (the stand-in).
-        part: where its text is counted; its images are counted apart.
-        tokens: its share of the server's count, images included.
-        cut: its text was shortened to make room; ``left_out`` has it whole.
-        pinned: it is never cut, summarised or left out.
+        index: its position in ``SentRequest.messages``.
+        origin: run and number of its event, joined by a colon, for ``RunManager.pin``; empty for the system message and
+            for the placeholder result of a call with unknown effect.
+        kind: ``system``, ``user``, ``reply``, ``result``, ``note``, ``summary`` or ``missing`` (the placeholder).
+        part: where its text is counted; images are counted separately.
+        tokens: its share of the server's count, including images.
+        cut: its text was shortened to make room; ``left_out`` has it in full.
+        pinned: it is never cut, summarised or omitted.
         can_pin: a person may pin it.
-        returned_bytes: size of what the server once sent with it and got back with it.
-        attached: what a person attached to it; each one's text is what the model was given of it.
-        withheld_bytes: size of what came with it and was not sent: it belongs to another provider or model, or was not kept.
+        returned_bytes: size of the server's own data sent back with it.
+        attached: its attachments, each with the text given to the model.
+        withheld_bytes: size of data not sent, because it belongs to another provider or model, or was not stored.
     """
 
     index: int
@@ -95,7 +97,7 @@ class SentItem:
 
 @dataclass(frozen=True, slots=True)
 class OmittedEntry:
-    """An entry that was not sent whole. ``after`` is what was sent of it; empty when a summary stands for it."""
+    """An entry that was not sent in full. ``after`` is the part sent; empty if replaced by a summary."""
 
     origin: str
     kind: str
@@ -108,16 +110,16 @@ class OmittedEntry:
 
 @dataclass(frozen=True, slots=True)
 class Omitted:
-    """One saving of room that still held for the request.
+    """One compaction in effect for the request.
 
     Attributes:
-        origin: of its event; what ``RunManager.undo_compaction`` takes.
+        origin: of its event, for ``RunManager.undo_compaction``.
         method: as in ``ContextCompacted``: ``cut_results``, ``summary``, ``digest`` or ``cut_message``.
-        summary: what stands in place of the entries.
-        tokens_before: estimated size of the request it was done for, before and after; ``tokens_after`` 0 when it is not known.
-        window: tokens the model could see.
+        summary: replacement of the entries.
+        tokens_before: estimated size of its request before, ``tokens_after`` after it; 0 if unknown.
+        window: the model's context in tokens.
         undone: a person undid it later.
-        can_undo: it can be undone now: it was not yet.
+        can_undo: it can be undone now.
     """
 
     origin: str
@@ -134,19 +136,19 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """One request to a model as it was sent.
+    """One model request as sent.
 
     Attributes:
-        messages, tools: as the engine handed them to the model's dialect, the system message first.
-        wire: under the xml dialect the messages as they went over the wire (tools, calls and results as text, no ``tools``); None where
-            the dialect sends the messages as they are, and for the guided dialect, which shows the model examples of its own.
-        window: tokens the model could see.
-        limit: most tokens of the reply.
-        tokens: of the whole request, as the server counted or estimated (see ``summary.estimated``).
-        searched_tools, searched_tokens: how many tools were searched for instead of being listed, and what their definitions would
-            have taken, as estimated; 0 when they were listed.
-        exact: False when the system message and the tools are not there: an older version did not keep them, or they were lost on the way
-            through a file. The other ``messages`` are exact in any case.
+        messages, tools: as passed to the model's dialect, system message first.
+        wire: with the xml dialect, the messages as transmitted (tools, calls and results as text, no ``tools``); None
+            if sent unchanged, and for the guided dialect, which sends its own examples.
+        window: the model's context in tokens.
+        limit: maximum reply tokens.
+        tokens: of the whole request, as counted by the server or estimated (see ``summary.estimated``).
+        searched_tools, searched_tokens: number of tools searched for instead of listed, and the estimated size of their
+            definitions; 0 if listed.
+        exact: False if system message and tools are missing: not stored by an older version, or lost in a file. The
+            other ``messages`` are always exact.
     """
 
     summary: RequestSummary

@@ -1,1 +1,1 @@
-"""A team on the screen: its tree, its time line, its replay."""
+"""Teams for display: tree, timeline, replay."""

@@ -1,4 +1,4 @@
-"""A team at any moment of its past, folded from its journal: for the scrubber of a replay. Pure: no model, no tool, no database."""
+"""Past states of a team, derived from its journal, for the scrubber of a replay. Pure: no model, tool or database."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from atelier_desk.engine.services.team.views import AgentNode, TimelineMark
 from atelier_desk.engine.services.workflow.transcript import MessageWindow, TranscriptEntry, assembled
 
 KEPT_EVERY = 200
-"""Events between two moments that are kept, so that going back folds no more than that many."""
+"""Events between stored states, so that going back folds at most that many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A team as it was after stream event ``seq``, made from the journal alone: no model, no tool.
+    """A team after stream event ``seq``, derived from the journal only.
 
     Attributes:
-        mark: the newest event of the team at that time.
-        entries: the turn's messages up to then, as ``WorkflowService.transcript`` gives them, with children under their calls.
+        mark: the team's newest event at that time.
+        entries: the turn's messages so far, as from ``WorkflowService.transcript``, with children under their calls.
         tree: None before the root run began.
-        tasks: the tasks of the turn's branch as they were.
-        transcripts: by run id, the messages of each sub-agent up to then.
+        tasks: tasks of the turn's branch at that time.
+        transcripts: by run id, the messages of each sub-agent so far.
     """
 
     workflow_id: str
@@ -48,7 +48,7 @@ class Snapshot:
 
 @dataclass
 class _Moment:
-    """Everything a team is after some of its events."""
+    """Complete state of a team after some of its events."""
 
     states: dict[str, RunState] = field(default_factory=dict)
     messages: dict[str, Message] = field(default_factory=dict)
@@ -70,12 +70,12 @@ class _Moment:
 
 
 class RecordedRun:
-    """A team's events with moments kept on the way.
+    """A team's events with cached intermediate states.
 
     Args:
-        events: of the root run and everything below it, in the order of the stream.
-        tasks: the ``TaskChanged`` events of the whole workflow, in the same order.
-        branch: the runs of the branch that ends with this turn, sub-agents counted.
+        events: of the root run and everything below it, in stream order.
+        tasks: ``TaskChanged`` events of the whole workflow, in the same order.
+        branch: runs of the branch that ends with this turn, including sub-agents.
         until: number of the newest stream event when they were read.
     """
 
@@ -101,7 +101,7 @@ class RecordedRun:
         """By number of events folded."""
 
     def at(self, seq: int) -> Snapshot:
-        """The team after stream event ``seq``."""
+        """Return the team after stream event ``seq``."""
         moment = self._moment(bisect_right(self._seqs, seq))
         runs = {run_id: from_state(state) for run_id, state in moment.states.items()}
         approvals = list(moment.approvals.values())

@@ -1,4 +1,4 @@
-"""The timeline of a team: what each run spent its time on, read off its events. Pure."""
+"""Timeline of a team: how each run spent its time, derived from its events. Pure."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OF_A_CHILD = (ChildStarted, ChildFinished, ChildAsked, ChildAnswered)
 
 
 def timeline(workflow_id: str, root_run_id: str, events: Sequence[RunEvent]) -> Timeline | None:
-    """The timeline of the runs whose events these are, in the order of the stream; None when there are none."""
+    """Return the timeline of the runs of these events, in stream order; None without events."""
     if not events:
         return None
     tracks: dict[str, _Track] = {}
@@ -83,7 +83,10 @@ def _in_tree_order(runs: list[TimelineRun]) -> tuple[TimelineRun, ...]:
 
 
 def marks(events: Sequence[RunEvent]) -> tuple[TimelineMark, ...]:
-    """The places the scrubber can stop at. Events that make no stream event carry the number of the next one and are shown with it."""
+    """Return the positions of the scrubber.
+
+    Events without stream events carry the number of the next one and are shown with it.
+    """
     found: dict[int, TimelineMark] = {}
     names: dict[str, str] = {}
     titles: dict[tuple[str, str], str] = {}
@@ -132,11 +135,11 @@ class _Track:
         self._status = RunStatus.PROCESSING.value
         self._spans: list[Span] = []
         self._open: dict[str, int] = {}
-        """By key, where in the list a span lies that lasts."""
+        """By key: index of an unfinished span."""
         self._to_do: set[str] = set()
-        """The calls of the newest reply that have no result yet."""
+        """Calls of the newest reply without a result."""
         self._last = event
-        """The newest event before the present one."""
+        """The event before the present one."""
 
     def take(self, event: RunEvent) -> None:
         body = event.body
@@ -170,7 +173,7 @@ class _Track:
         )
 
     def _model(self, event: RunEvent, label: str, status: str, duration_ms: int) -> None:
-        """A request is not an event: it began its duration ago, and after what was before it."""
+        """Add a request, which has no event of its own: it began its duration ago, but after the previous event."""
         start = self._last.time
         if duration_ms:
             start = min(event.time, max(start, event.time - timedelta(milliseconds=duration_ms)))
@@ -194,7 +197,7 @@ class _Track:
             return
         status = body.status.value
         self._to_do.discard(body.call_id)
-        # A call that waited ends with its wait; the tool itself was done when the wait began.
+        # A call that waited ends with its wait; the tool itself ended when the wait began.
         if not self._finish(f"wait:{body.call_id}", event, status):
             self._finish(f"tool:{body.call_id}", event, status)
 

@@ -1,4 +1,4 @@
-"""Trees of agents: read in three queries however many agents there are, and built from what is known of each run."""
+"""Trees of agents: read in three queries regardless of size, and built from what is known of each run."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ OUTLINE = (
     "run_failed",
     "run_finished",
 )
-"""Types of the events that tell of a run what its row does not; none of them is long or frequent."""
+"""Types of events with facts that a run's row lacks; none is long or frequent."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentFacts:
-    """What is known of one run.
+    """Known facts of one run.
 
     Attributes:
-        state: all of it, or the outline that the events of ``OUTLINE`` give.
-        counting_since: when its working time was read, while it goes on counting.
+        state: complete, or the outline from the events of ``OUTLINE``.
+        counting_since: when its running working time was read.
     """
 
     state: RunState
@@ -59,7 +59,7 @@ class AgentFacts:
 
 
 def from_state(state: RunState, now: datetime | None = None) -> AgentFacts:
-    """Facts of a run whose whole state is known; ``now`` for one in memory, whose time goes on counting while it works."""
+    """Return facts of a run with a complete state; ``now`` for one in memory, whose time keeps running."""
     elapsed, counting = state.elapsed_ms, None
     if now is not None and state.status is RunStatus.PROCESSING and state.last_time is not None:
         elapsed += max(0, round((now - state.last_time).total_seconds() * 1000))
@@ -76,7 +76,7 @@ def from_state(state: RunState, now: datetime | None = None) -> AgentFacts:
 
 
 def from_row(row: Run, outline: RunState) -> AgentFacts:
-    """Facts of a run that is not in memory."""
+    """Return facts of a run that is not in memory."""
     return AgentFacts(
         state=outline,
         status=row.status,
@@ -88,7 +88,7 @@ def from_row(row: Run, outline: RunState) -> AgentFacts:
 
 
 def outlines(events: Iterable[RunEvent]) -> dict[str, RunState]:
-    """By run, the state that some of its events give; they are numbered anew, for what lies between them is not read."""
+    """Return, by run, the state from some of its events, renumbered because others are missing."""
     states: dict[str, RunState] = {}
     for event in events:
         before = states.get(event.run_id)
@@ -97,7 +97,7 @@ def outlines(events: Iterable[RunEvent]) -> dict[str, RunState]:
 
 
 def build(root_run_id: str, runs: Mapping[str, AgentFacts], approvals: Iterable[ApprovalRequest] = ()) -> AgentNode | None:
-    """The tree under a run; None when nothing is known of it."""
+    """Return the tree under a run; None if it is unknown."""
     if root_run_id not in runs:
         return None
     counts: dict[str, dict[ApprovalStatus, int]] = {}
@@ -120,7 +120,7 @@ class _Builder:
         self._below = below
 
     def node(self, run_id: str, known: ChildState | None) -> AgentNode:
-        """The node of a run; ``known`` is what its parent knows of it."""
+        """Return the node of a run; ``known`` is its parent's knowledge."""
         facts = self._runs[run_id]
         state = facts.state
         planned = {child.id for child in state.children}
@@ -169,7 +169,7 @@ class _Builder:
 
     @staticmethod
     def _without_run(parent: RunState, child: ChildState) -> AgentNode:
-        """A sub-agent that has not begun, or never did."""
+        """Return the node of a sub-agent that has not begun, or never did."""
         return AgentNode(
             run_id=child.id,
             name=child.name,
@@ -199,12 +199,12 @@ def _question(facts: AgentFacts, known: ChildState | None) -> str:
 
 
 async def read_trees(context: ServiceContext, workflow_id: str, root_run_ids: Sequence[str]) -> dict[str, AgentNode]:
-    """The trees of some root runs of a workflow as they are now."""
+    """Return the present trees of some root runs of a workflow."""
     repos = context.repos
     rows, approvals = await asyncio.gather(repos.runs.teams(root_run_ids), repos.approvals.of_teams(workflow_id, root_run_ids))
     cold = [row.id for row in rows if _live(context, row.id) is None]
     outlined = outlines(await all_events(context, cold, OUTLINE))
-    # Nothing is awaited from here on: what is in memory is read at one moment.
+    # No await from here on: memory is read at one moment.
     now = context.clock.now()
     facts: dict[str, AgentFacts] = {}
     for row in rows:
@@ -224,7 +224,7 @@ def _live(context: ServiceContext, run_id: str) -> RunState | None:
 
 
 def _add_newborn(context: ServiceContext, facts: dict[str, AgentFacts], now: datetime) -> None:
-    """Sub-agents that began after the rows were read."""
+    """Add sub-agents that began after the rows were read."""
     waiting = list(facts.values())
     while waiting:
         for child in waiting.pop().state.children:
@@ -235,7 +235,7 @@ def _add_newborn(context: ServiceContext, facts: dict[str, AgentFacts], now: dat
 
 
 async def all_events(context: ServiceContext, run_ids: Sequence[str], types: Sequence[str] = ()) -> list[RunEvent]:
-    """All events of some runs, of some types, in the order of the stream."""
+    """Return all events of some runs, of some types, in stream order."""
     if not run_ids:
         return []
     journal = context.repos.journal

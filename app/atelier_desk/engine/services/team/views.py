@@ -1,4 +1,4 @@
-"""What the screens show of a team: the tree of agents, the lanes of a batch, and the timeline. Plain frozen data."""
+"""Team data for display: tree of agents, lanes of a batch, timeline. Plain frozen data."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from atelier_desk.domain.workflow import RunStatus
 _NO_USAGE, _NO_SPENDING, _NO_BUDGET = Usage(), Spending(), Budget()
 
 NOT_STARTED = frozenset({ChildStatus.PLANNED.value, ChildStatus.NOT_RUN.value})
-"""Statuses of a node that has no run: planned and not begun yet, or never begun because a plan stopped before it."""
+"""Statuses of a node without a run: planned, or never begun because a plan stopped."""
 OVER = frozenset({status.value for status in RunStatus if status.final} | {ChildStatus.NOT_RUN.value})
-"""Statuses of a node with nothing more to come."""
+"""Final statuses of a node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of the branch in view: its root run, its place from 1, and when it began."""
+    """One turn of the displayed branch: root run, position from 1, and start time."""
 
     run_id: str
     number: int
@@ -31,7 +31,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ApprovalCounts:
-    """Calls of one run that needed a person's yes: those that wait, and those decided."""
+    """Approvals of one run's calls: pending and decided."""
 
     pending: int = 0
     approved: int = 0
@@ -40,30 +40,32 @@ class ApprovalCounts:
 
 @dataclass(frozen=True, slots=True)
 class AgentNode:
-    """One agent of a team: a run, or a sub-agent that is planned and has no run yet.
+    """One agent of a team: a run, or a planned sub-agent without one.
 
     Attributes:
         run_id: also the sub-agent's id in tools and stream events.
-        title: what it is to do, in a few words; for a root run empty.
-        status: a ``RunStatus`` value, or ``planned`` or ``not_run`` of ``ChildStatus`` for one without a run (see ``NOT_STARTED``).
-        parent_call_id: the call of the parent that started it; empty for a root run.
+        title: its task, in a few words; empty for a root run.
+        status: a ``RunStatus`` value, or ``planned`` or ``not_run`` of ``ChildStatus`` without a run (see
+            ``NOT_STARTED``).
+        parent_call_id: the parent's call that started it; empty for a root run.
         call_kind: a ``TeamCall`` value: how it was started; empty for a root run.
-        stage: sub-agents of one call and stage run together.
+        stage: sub-agents of the same call and stage run concurrently.
         background: its parent did not wait for it.
-        current_tool: the tool that runs now; empty when none does (then a run with status ``processing`` waits for its model);
-            ``current_title`` its name for people, an English ``N_`` text, empty when it has none.
-        question: what it asked, while it waits: its parent with status ``awaiting_parent``, the user with ``awaiting_user``.
-        elapsed_ms: working time up to the moment the node was made.
-        counting_since: that moment when the time goes on counting, so that a screen can add to it; else None.
-        ended_at: when it was over.
+        current_tool: the running tool; empty if none (then a run with status ``processing`` waits for its model);
+            ``current_title``: its display name, an English ``N_`` text, empty if it has none.
+        question: its pending question: to its parent with status ``awaiting_parent``, to the user with
+            ``awaiting_user``.
+        elapsed_ms: working time until the node was made.
+        counting_since: that time if it keeps running, so that a screen can add to it; else None.
+        ended_at: when it ended.
         usage, tool_calls: its own.
-        total: the same and the working time with everything below it.
-        budget: its caps, with what was raised; for a sub-agent its share of its parent's.
-        pause: a ``PauseReason`` value while it is paused; ``limit`` the ``LimitKind`` value that stopped it.
-        report: what a sub-agent handed back, once it is over; ``error`` why it failed.
-        withheld: tools it asked for and did not get, because its parent lacks them.
+        total: including everything below it, with working time.
+        budget: its limits, including raised ones; for a sub-agent its share.
+        pause: a ``PauseReason`` value while paused; ``limit``: the ``LimitKind`` value that stopped it.
+        report: an ended sub-agent's report; ``error``: why it failed.
+        withheld: tools it requested but did not get, because its parent lacks them.
         approvals: of its own calls.
-        children: what it started, in the order in which it was planned.
+        children: sub-agents it started, in planned order.
     """
 
     run_id: str
@@ -100,21 +102,21 @@ class AgentNode:
 
     @property
     def over(self) -> bool:
-        """Nothing more will come of it by itself."""
+        """Whether nothing more will happen by itself."""
         return self.status in OVER
 
     def walk(self) -> Iterator[AgentNode]:
-        """This node and all below it, each before its children."""
+        """Yield this node and all below it, parents first."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def find(self, run_id: str) -> AgentNode | None:
-        """The node of a run, here or below."""
+        """Return the node of a run, here or below."""
         return next((node for node in self.walk() if node.run_id == run_id), None)
 
     def path(self, run_id: str) -> tuple[AgentNode, ...]:
-        """The nodes from this one down to ``run_id``; empty when it is not below."""
+        """Return the nodes from this one down to ``run_id``; empty if it is not below."""
         if self.run_id == run_id:
             return (self,)
         for child in self.children:
@@ -129,21 +131,22 @@ SpanKind = Literal["model", "tool", "wait", "paused"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of a run's time.
+    """A period of a run's time.
 
     Attributes:
-        kind: ``model`` a request until its reply, ``tool`` a call that runs, ``wait`` for a person, a parent or sub-agents, ``paused``.
-            A call that waits is first a ``tool`` and then a ``wait``; the two do not overlap.
+        kind: ``model`` a request until its reply, ``tool`` a running call, ``wait`` for a person, a parent or
+            sub-agents, ``paused``. A waiting call is first a ``tool`` and then a ``wait``, without overlap.
         end: None while it lasts.
-        title: for ``tool`` its name for people, an English ``N_`` text; empty when it has none.
-        label: the model's name, the tool's name, or for a wait ``user``, ``approval``, ``parent`` or ``children``; for a pause its
+        title: for ``tool`` its display name, an English ``N_`` text; empty if it has none.
+        label: model name, tool name, or for a wait ``user``, ``approval``, ``parent`` or ``children``; for a pause its
             ``PauseReason``.
-        status: ``ok``, ``error``, ``unknown``, ``cancelled``, ``timeout`` or ``rejected``; of a reply also ``cut_off``; ``running`` while
-            it lasts.
-        seq: number of the stream event at which it began; what ``TeamService.at`` takes to show that moment.
+        status: ``ok``, ``error``, ``unknown``, ``cancelled``, ``timeout`` or ``rejected``; for a reply also
+            ``cut_off``; ``running`` while it lasts.
+        seq: number of the stream event at its beginning, for ``TeamService.at``.
         end_seq: number of the stream event that ended it, 0 while it lasts.
-        event_seq: for ``model`` the number of its reply in the run (what the context inspector takes); else of the event it began with.
-        call_id: for ``tool`` and a wait that belongs to a call.
+        event_seq: for ``model`` the number of its reply in the run (for the context inspector); else of its first
+            event.
+        call_id: for ``tool`` and the wait of a call.
     """
 
     run_id: str
@@ -161,7 +164,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TimelineRun:
-    """One run's row of a timeline; ``spans`` in the order they began. Tools of one reply may overlap; ``end`` None: not over."""
+    """One run's row of a timeline; ``spans`` by start. Tools of one reply may overlap; ``end`` None: unfinished."""
 
     run_id: str
     name: str
@@ -176,13 +179,13 @@ class TimelineRun:
 
 @dataclass(frozen=True, slots=True)
 class TimelineMark:
-    """A place the scrubber can stop at: one event of the team's journal.
+    """A position of the scrubber: one event of the team's journal.
 
     Attributes:
-        seq: number of its first stream event: what ``TeamService.at`` and a fork take to include it.
+        seq: number of its first stream event, with which ``TeamService.at`` and a fork include it.
         kind: the event's type, as in ``atelier_desk.domain.events.run``.
-        label: the tool, the agent or another name it is about; may be empty.
-        title: of a tool, its name for people as in ``Span``.
+        label: the tool, agent or other name it is about; may be empty.
+        title: of a tool, its display name as in ``Span``.
     """
 
     seq: int
@@ -195,11 +198,11 @@ class TimelineMark:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """All runs of a team in time.
+    """All runs of a team over time.
 
     Attributes:
-        start: when the root run began; ``end`` when the last thing happened, None while something is at work.
-        runs: the root first, each run before those it started.
+        start: when the root run began; ``end``: time of the last event, None while something is running.
+        runs: root first, each run before those it started.
         marks: the team's events in order.
     """
 

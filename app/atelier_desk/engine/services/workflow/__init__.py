@@ -1,1 +1,1 @@
-"""One workflow: its transcript and its file."""
+"""One workflow: transcript and file."""

@@ -1,4 +1,4 @@
-"""What deleting a branch takes along, and what is shown then. Pure."""
+"""Effects of deleting a branch. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from atelier_desk.engine.services.workflow.transcript import newest_under
 
 
 def below(runs: Sequence[RunLink], run_id: str) -> tuple[str, ...]:
-    """The turn ``run_id`` and every turn that follows it on any branch, with all their sub-agents. ``runs`` are oldest first."""
+    """Return the turn ``run_id`` and all following turns on any branch, with their sub-agents.
+
+    ``runs`` are oldest first.
+    """
     found = {run_id}
     for run in runs:
         if run.previous_run_id in found or run.parent_run_id in found:
@@ -18,8 +21,11 @@ def below(runs: Sequence[RunLink], run_id: str) -> tuple[str, ...]:
 
 
 def shown_without(runs: Sequence[RunLink], head: str | None, run_id: str) -> str | None:
-    """The turn that is shown last when the branch that begins with ``run_id`` is gone: another version's newest turn, the version before
-    it first, else the turn before. A branch that is not in view changes nothing."""
+    """Return the last displayed turn after deleting the branch that begins with ``run_id``.
+
+    Preferably another version's newest turn, the previous version first, else the preceding turn. Unchanged if the
+    branch is not displayed.
+    """
     if run_id not in turns(runs, head):
         return head
     gone = next(run for run in runs if run.id == run_id)

@@ -1,7 +1,7 @@
-"""Reading a file of chats piece by piece: JSON, or a ZIP with JSON in it. No more than one chat is in memory, and nothing is unpacked.
+"""Read a file of chats in pieces: JSON, or a ZIP with JSON. Only one chat is in memory, and nothing is unpacked to disk.
 
-The standard library reads JSON only whole. A chat is cut out of the stream by counting its brackets outside of strings, then it alone is
-read by ``json``; a streaming parser would build every value in Python, several times slower.
+The standard library only reads complete JSON. Each chat is cut out of the stream by counting brackets outside strings,
+then parsed by ``json``; a streaming parser would build every value in Python, several times slower.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
 
 FILE_MOST = 2 * 1024**3
-"""Bytes of JSON that are read of one file, unpacked."""
+"""Maximum uncompressed bytes of JSON per file."""
 ENTRY_MOST = 32 * 1024**2
-"""Bytes of one chat; the longest of years of ChatGPT have a few. ``json`` makes up to twenty times as much of it."""
+"""Maximum bytes of one chat; years of ChatGPT have a few MB. ``json`` uses up to twenty times as much memory."""
 CHUNK = 1024**2
 RATIO_MOST = 100
-"""How many times smaller a ZIP may have made a file of more than ``RATIO_FROM`` bytes; chats become four to fifteen times smaller."""
+"""Maximum compression ratio of ZIP entries over ``RATIO_FROM`` bytes; chats have a ratio of four to fifteen."""
 RATIO_FROM = 10 * 1024**2
 _LISTED = re.compile(r"(^|/)conversations[^/]*\.json$", re.IGNORECASE)
-"""The chats in the exports of ChatGPT and Claude; large ones are split into several files."""
+"""Chat files in exports of ChatGPT and Claude; large ones are split."""
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{}]', re.DOTALL)
-"""A whole string, the beginning of one, or a bracket."""
+"""A complete string, the beginning of one, or a bracket."""
 _IN_STRING = re.compile(rb'["\\]')
 _START = re.compile(rb"[\[{]")
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError)
@@ -47,7 +47,7 @@ _HEAD = 65_536
 
 
 def is_workflow(path: Path) -> bool:
-    """Whether a file begins as a workflow that Atelier exported; False also for one that cannot be read."""
+    """Whether a file begins like an exported workflow; False if unreadable."""
     try:
         with path.open("rb") as file:
             return _WORKFLOW.match(file.read(_HEAD)) is not None
@@ -56,7 +56,7 @@ def is_workflow(path: Path) -> bool:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file begins as a workflow, or as chats of one of the programs: one that a person attaches to a message is neither."""
+    """Whether a file begins like a workflow or a chat export, and so is not a normal attachment."""
     try:
         if not path.is_file() or path.suffix.lower() not in (".json", ".zip"):
             return False
@@ -81,7 +81,7 @@ class ChatFile:
     """An open file of chats. ``step`` reads on, ``done`` of ``total`` bytes so far; ``close`` it at the end.
 
     Raises:
-        UsageError: it is no such file. LimitError: it is too large, or packed too tightly.
+        UsageError: it is not such a file. LimitError: it is too large, or compressed too highly.
     """
 
     def __init__(self, path: Path) -> None:
@@ -114,7 +114,7 @@ class ChatFile:
         self._stack.close()
 
     def step(self) -> list[Entry] | None:
-        """The objects that end in the next megabyte, none or more; None at the end of the file."""
+        """Return the objects that end in the next megabyte; None at the end of the file."""
         try:
             if self._stream is None:
                 self._stream = next(self._streams, None)
@@ -143,7 +143,7 @@ class ChatFile:
             yield self._archive.open(member)
 
     def _chosen(self, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-        """The files with chats. Their names are never used as paths."""
+        """Return the entries with chats. Their names are never used as paths."""
         files = [each for each in archive.infolist() if not each.is_dir() and each.filename.lower().endswith(".json")]
         found = [each for each in files if _LISTED.search(each.filename)] or files
         if not found:
@@ -161,7 +161,7 @@ class ChatFile:
 
 
 class _Cutter:
-    """Cuts the objects out of a JSON text that is one object or an array of objects, in whatever pieces it comes."""
+    """Cuts objects out of a JSON text, one object or an array of objects, independently of how it is split."""
 
     def __init__(self) -> None:
         self.started = False
@@ -172,11 +172,11 @@ class _Cutter:
 
     @property
     def open(self) -> bool:
-        """Whether something has begun that did not end."""
+        """Whether an object has begun but not ended."""
         return self._depth > 0
 
     def feed(self, chunk: bytes) -> Iterator[Entry]:
-        """The objects that end in the next piece."""
+        """Yield the objects that end in the next piece."""
         at = 0
         if not self.started:
             first = _START.search(chunk)
@@ -186,7 +186,7 @@ class _Cutter:
             if first[0] == b"[":
                 self._base = self._depth = 1
                 at += 1
-        begin = at  # of what belongs to the open object
+        begin = at  # start of the open object's part
         for opens, place in self._brackets(chunk, at):
             if opens:
                 if self._depth == self._base:
@@ -220,7 +220,7 @@ class _Cutter:
             return Entry(None, "damaged")
 
     def _brackets(self, chunk: bytes, at: int) -> Iterator[tuple[bool, int]]:
-        """The brackets outside of strings from ``at`` on, whether each opens, and its place."""
+        """Yield the brackets outside strings from ``at`` on: whether each opens, and its position."""
         while at < len(chunk):
             if self._escaped:
                 self._escaped = False

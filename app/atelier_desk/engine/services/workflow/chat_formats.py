@@ -1,7 +1,8 @@
-"""What ChatGPT, Claude, Open WebUI and LibreChat write into their exports, as chats. Pure.
+"""Parse exports of ChatGPT, Claude, Open WebUI and LibreChat. Pure.
 
-The shape of an entry tells whose it is (as LibreChat's importers do it). No field is trusted to be there or to have its type: what is odd
-is left out, what a person or a model wrote is kept. Attached pictures and files are named; their bytes are not in the exports.
+An entry's structure tells its program (as in LibreChat's importers). No field is assumed to exist or to have its type:
+odd parts are dropped, text of people and models is kept. Attached images and files are named; exports do not contain
+their bytes.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from atelier_desk.support.i18n import _
 from atelier_desk.tools.ids import stable_id
 
 TEXT_MOST = 1_000_000
-"""Characters of one message that are kept; more would not be drawn in reasonable time."""
+"""Maximum characters of a message; more could not be displayed in reasonable time."""
 _ID_MOST = 200
 _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201")
-"""Where ChatGPT marks what it cites; for its own screens alone."""
+"""ChatGPT's citation marks, meaningful only in its own interface."""
 _DETAILS = re.compile(r"<details type=\"reasoning\"[^>]*>(?:\s*<summary>[^<]*</summary>)?(.*?)</details>\s*", re.DOTALL)
-"""How Open WebUI keeps what a model thought, in its reply."""
+"""Open WebUI's representation of reasoning in a reply."""
 _YEARS = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
-"""Times outside are no times at which somebody chatted."""
+"""Plausible range of chat times."""
 
 
 def chat_of(entry: Any) -> Chat | None:
-    """The chat an entry is; None when it is none of a program that is known."""
+    """Return the chat of an entry; None if no known program's."""
     if not isinstance(entry, dict):
         return None
     if isinstance(entry.get("chat_messages"), list):
@@ -49,7 +50,7 @@ def _chat(source: str, id: Any, title: Any, nodes: Iterable[ChatMessageNode], cu
     ordered = in_order(nodes)
     own = _text(id)[:_ID_MOST]
     if not own:
-        # An export without identifiers: the same chat is known again by how it begins.
+        # An export without ids: a chat is identified by its beginning.
         first = ordered[0] if ordered else None
         begins = f"{_text(title)}\x00{first.text if first else ''}\x00{first.time if first else ''}"
         own = stable_id(begins.encode("utf-8", "backslashreplace").decode(), source)
@@ -57,9 +58,6 @@ def _chat(source: str, id: Any, title: Any, nodes: Iterable[ChatMessageNode], cu
     if not name and ordered:
         name = " ".join(ordered[0].text[:400].split())
     return Chat(source, own, name, ordered, current)
-
-
-# -- ChatGPT ------------------------------------------------------------------------------------------------------------------------
 
 
 def _chatgpt(entry: dict[str, Any]) -> Chat:
@@ -111,9 +109,6 @@ def _chatgpt_part(part: Any) -> str:
     return "[" + _("Attachment") + "]" if part else ""
 
 
-# -- Claude -------------------------------------------------------------------------------------------------------------------------
-
-
 def _claude(entry: dict[str, Any]) -> Chat:
     rows = [each for each in entry["chat_messages"] if isinstance(each, dict)]
     ids = [_text(each.get("uuid")) or f"#{number}" for number, each in enumerate(rows)]
@@ -159,9 +154,6 @@ def _claude_block(block: dict[str, Any]) -> str:
     return ""
 
 
-# -- Open WebUI ---------------------------------------------------------------------------------------------------------------------
-
-
 def _open_webui(entry: dict[str, Any], chat: dict[str, Any]) -> Chat:
     history = _dict(chat.get("history"))
     known = _dict(history.get("messages"))
@@ -191,9 +183,6 @@ def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None
     if who is None or not (text or thought):
         return None
     return _node(key, "", who, text, thought, row.get("modelName") or row.get("model"), row.get("timestamp"))
-
-
-# -- LibreChat ----------------------------------------------------------------------------------------------------------------------
 
 
 def _librechat(entry: dict[str, Any]) -> Chat:
@@ -239,9 +228,6 @@ def _librechat_part(part: dict[str, Any]) -> str:
     return _value(part.get("text"))
 
 
-# -- values -------------------------------------------------------------------------------------------------------------------------
-
-
 def _node(id: str, parent: str, who: str, text: str, reasoning: str, model: Any, time: Any) -> ChatMessageNode:
     role = "user" if who == "user" else "assistant"
     return ChatMessageNode(id, parent, role, _cut(text), _cut(reasoning), _text(model)[:100], _time(time))  # type: ignore[arg-type]
@@ -258,7 +244,7 @@ def _cut(text: str) -> str:
 
 
 def _time(value: Any) -> datetime | None:
-    """Seconds since 1970, or ISO 8601; None for anything else, and for times at which nobody chatted."""
+    """Parse seconds since 1970, or ISO 8601; None for anything else, and for implausible times."""
     try:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
@@ -297,7 +283,7 @@ def _joined(parts: Iterable[str]) -> str:
 
 
 def _fenced(text: str, language: str) -> str:
-    """A text as code, in more backticks than it has itself."""
+    """Return a text as a code block with a long enough fence."""
     if not text.strip():
         return ""
     fence = "`" * max(3, max(map(len, re.findall("`+", text)), default=0) + 1)

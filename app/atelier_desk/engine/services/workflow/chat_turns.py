@@ -1,6 +1,6 @@
-"""The tree of a chat as turns: a message of the person with its answer, each after the turn it follows. Pure.
+"""Convert the tree of a chat to turns: a message of the person with its answer, each after its predecessor. Pure.
 
-Exports are not to be trusted: messages follow themselves, or ones that are missing, and clocks run backwards.
+Exports are untrusted: messages may follow themselves or missing ones, and clocks may run backwards.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from atelier_desk.domain.imported_chat import Chat, ChatMessageNode
 from atelier_desk.tools.ids import stable_id
 
 TEXT_MOST = 64 * 1024**2
-"""Characters of all turns of one chat: a long message that has many answers stands in each turn."""
+"""Maximum characters of all turns of one chat: a long message with many answers is in each turn."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn. ``id`` follows from the chat and from its last message, so that it is the same in every export; ``previous`` is the turn it
-    follows. ``asked`` is None for an answer that nobody asked for here."""
+    """A turn.
+
+    ``id`` is derived from the chat and its last message, so that it is the same in every export; ``previous`` is the
+    preceding turn. ``asked`` is None for an answer without a question.
+    """
 
     id: str
     previous: str
@@ -32,7 +35,7 @@ class Turn:
 
 @dataclass
 class _Open:
-    """A turn that has no end yet."""
+    """An unfinished turn."""
 
     previous: str = ""
     asked: ChatMessageNode | None = None
@@ -40,23 +43,25 @@ class _Open:
 
 
 def workflow_id(key: str) -> str:
-    """The id of the workflow that the chat ``Chat.key`` is imported as."""
+    """Return the id of the workflow for a chat with this ``Chat.key``."""
     return stable_id(_whole(key), "imported chat")
 
 
 def turn_id(key: str, message_id: str) -> str:
-    """The id of the turn that ends with a message of the chat."""
+    """Return the id of the turn that ends with a message of the chat."""
     return stable_id(_whole(f"{key}\x00{message_id}"), "imported turn")
 
 
 def _whole(text: str) -> str:
-    """A text from a file without half characters, which cannot be hashed."""
+    """Replace lone surrogates, which cannot be hashed."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def linked(parents: Mapping[str, str], real: Collection[str]) -> dict[str, str]:
-    """For each real message the nearest real one before it, empty for none: what lies between is left out, and where messages follow
-    themselves the first one that is looked at begins."""
+    """Return, for each real message, its nearest real ancestor, empty for none.
+
+    Intermediate ones are skipped, and cycles begin at the first visited message.
+    """
     found: dict[str, str] = {}
     for start in real:
         path: list[str] = []
@@ -73,8 +78,7 @@ def linked(parents: Mapping[str, str], real: Collection[str]) -> dict[str, str]:
 
 
 def in_order(nodes: Iterable[ChatMessageNode]) -> tuple[ChatMessageNode, ...]:
-    """The messages, each after the one it follows, by time where they are free to be; none is lost. Time never goes back from one to the
-    next."""
+    """Return all messages, each after its parent, otherwise by time. Times never decrease."""
     given = {each.id: each for each in nodes}
     places = {each: number for number, each in enumerate(given)}
     children: dict[str, list[str]] = {}
@@ -101,7 +105,7 @@ def in_order(nodes: Iterable[ChatMessageNode]) -> tuple[ChatMessageNode, ...]:
     release("")
     drain()
     for first, node in list(given.items()):
-        if first not in found:  # it is part of a circle: it begins
+        if first not in found:  # part of a cycle: it becomes the start
             given[first] = replace(node, parent="")
             heappush(ready, (0.0, places[first], first))
             drain()
@@ -109,7 +113,7 @@ def in_order(nodes: Iterable[ChatMessageNode]) -> tuple[ChatMessageNode, ...]:
 
 
 def turns(chat: Chat, known: Collection[str] = frozenset()) -> list[Turn]:
-    """The turns of a chat that are not ``known``, each after the one it follows.
+    """Return the turns of a chat that are not ``known``, each after its predecessor.
 
     Raises:
         OverflowError: they have more characters than ``TEXT_MOST``.

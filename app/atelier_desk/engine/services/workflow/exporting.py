@@ -1,4 +1,4 @@
-"""Reading a whole workflow, for a file or a copy; with what its tools made and its person attached, as far as it can be imported again."""
+"""Read a whole workflow for a file or copy, including tool files and attachments within the import limits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.support.i18n import N_
 
 READ_ATTEMPTS = 10
-"""How often an export begins again because something was written while it read."""
+"""Maximum attempts of an export that is disturbed by writes."""
 _AROUND = 160
-"""Bytes of the JSON around one file's Base64, at most."""
+"""Maximum bytes of the JSON around one file's base64."""
 
 
 def artefacts_of(events: Iterable[RunEvent]) -> list[ArtefactPart]:
-    """The files that a journal names, each content once, the smallest first."""
+    """Return the files that a journal names, distinct, smallest first."""
     parts = [part for event in events for part in files_of(event.body)]
     found = {part.sha256: part for part in parts}
     return sorted(found.values(), key=lambda part: part.size)
@@ -40,8 +40,10 @@ class WorkflowExport:
         self._context = context
 
     async def text(self, workflow_id: str) -> tuple[str, list[str]]:
-        """Its JSON with the files its journal names, and the names of those that are left out: missing, damaged, or beyond the size that
-        can be imported. Raises as ``collect`` does."""
+        """Return its JSON with the files its journal names, and the names of omitted files.
+
+        Omitted are missing, damaged and too large ones. Raises as ``collect``.
+        """
         file = await self.collect(workflow_id)
         text = to_json(file)
         room = limits.IMPORT_FILE - len(text.encode("utf-8", "surrogatepass"))
@@ -58,11 +60,11 @@ class WorkflowExport:
         return (to_json(file.model_copy(update={"artefacts": tuple(kept)})) if kept else text), left_out
 
     async def collect(self, workflow_id: str) -> WorkflowFile:
-        """Everything of a workflow as it was at one moment: what is written while it is read would tear its parts from each other.
+        """Return everything of a workflow at one moment: writes during the read would make it inconsistent.
 
         Raises:
             NotFoundError: no such workflow.
-            ConflictError: its agents wrote something during every attempt.
+            ConflictError: its agents wrote during every attempt.
         """
         for _attempt in range(READ_ATTEMPTS):
             before = await self._context.repos.workflows.get(workflow_id)
@@ -79,7 +81,7 @@ class WorkflowExport:
         runs = await repos.runs.list(workflow_id)
         gone = {run.id for run in runs if run.deleted_at is not None}
         events = [event async for event in readable_events(repos, workflow_id, damage) if event.run_id not in gone]
-        # Of a damaged run there is what came before its first damaged event.
+        # Of a damaged run, only the part before its first damaged event.
         cut = {run_id: seq - 1 for run_id, seq in readable_until(damage).items()}
         runs = [run.model_copy(update={"last_seq": cut.get(run.id, run.last_seq)}) for run in runs if run.id not in gone]
         messages: list[Message] = []
@@ -100,7 +102,7 @@ class WorkflowExport:
             format="atelier-workflow",
             version=1,
             exported_at=self._context.clock.now(),
-            workflow=workflow.model_copy(update={"draft_attachments": ()}),  # their bytes are named by no event
+            workflow=workflow.model_copy(update={"draft_attachments": ()}),  # no event names their bytes
             runs=tuple(runs),
             events=tuple(events),
             messages=tuple(each for each in messages if each.run_id not in gone and ("message", each.id) not in left_out),
@@ -114,16 +116,16 @@ class WorkflowExport:
         )
 
     async def damaged_rows(self, workflow_id: str) -> list[Damage]:
-        """Its rows that are missing or not as they were written: an export leaves them out, and what came after them in their run."""
+        """Return its missing or damaged rows: an export omits them, and everything after them in their run."""
         return await damaged_in(self._context.repos.store, workflow_id)
 
     async def changed_reports(self, workflow_id: str) -> list[str]:
-        """Names of its reports that are damaged, missing or changed by another program."""
+        """Return the names of its reports that are damaged, missing or changed by another program."""
         reports = await self._context.repos.reports.list(workflow_id)
         return [report.name for report in reports if not (await self._report_text(report))[1]]
 
     async def _report_text(self, report: Report) -> tuple[str | None, bool]:
-        """The text as its file has it now, None when it cannot be read; and whether it is as Atelier wrote it."""
+        """Return the text of its present file, None if unreadable; and whether it is as Atelier wrote it."""
         read = self._context.repos.reports.read
         try:
             return await read(report.workflow_id, report.name), True

@@ -1,4 +1,4 @@
-"""A workflow as one file: JSON that can be imported again, or Markdown to read."""
+"""A workflow as one file: importable JSON, or readable Markdown."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class ReportFile(Model):
 
 
 class ArtefactFile(Model):
-    """A file that a tool made or a person attached, as Base64; ``sha256`` is what the journal has of its bytes."""
+    """A tool's file or attachment, in base64; ``sha256`` is the journal's hash."""
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     data: Base64Bytes
 
 
 class WorkflowFile(Model):
-    """Everything that belongs to one workflow. General memories belong to none and are exported on their own."""
+    """Everything that belongs to one workflow. General memories are exported separately."""
 
     format: Literal["atelier-workflow"]
     version: Literal[1]
@@ -58,7 +58,7 @@ class WorkflowFile(Model):
 
 
 def to_json(file: WorkflowFile) -> str:
-    """The file's JSON, indented, in Unicode; ``WorkflowFile.model_validate_json`` reads it back."""
+    """Return the file's JSON, indented, in Unicode; ``WorkflowFile.model_validate_json`` reads it back."""
     return json.dumps(file.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
 
@@ -69,11 +69,14 @@ CALL_STATES = {
     "timeout": N_("took too long"),
     "running": N_("running"),
 }
-"""How a call that did not end well stands, in words."""
+"""Texts for the status of unsuccessful calls."""
 
 
 def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[Task]) -> str:
-    """The branch in view as a document: turns, tool calls with arguments and results, questions with answers, tasks."""
+    """Return the displayed branch as a document.
+
+    Turns, tool calls with arguments and results, questions with answers, tasks.
+    """
     lines = [f"# {_plain(workflow.name)}", ""]
     called: dict[str, list[ResultPart]] = {}
     for entry in entries:
@@ -124,7 +127,7 @@ def _sources(found: Sequence[SourcePart]) -> list[str]:
 
 
 def _notice(message: Message) -> str:
-    """The words of a notice that has no text of its own."""
+    """Return the text of a notice without its own."""
     details = message.details
     if message.kind == "nudge":
         return nudge_text(str(details.get("reason", "")), int(details.get("tasks") or 0))

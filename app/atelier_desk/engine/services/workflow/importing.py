@@ -1,4 +1,4 @@
-"""Bringing an exported workflow back: the same, in place of the one that is there, or as a copy with identifiers of its own."""
+"""Import an exported workflow: as itself, in place of the existing one, or as a copy with new ids."""
 
 from __future__ import annotations
 
@@ -65,24 +65,29 @@ log = logging.getLogger(__name__)
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _SEQ_MOST = 2**53
-"""A number that can still be counted on from for ever."""
+"""Maximum number from which counting can always continue."""
 
 
 def with_new_ids(file: WorkflowFile) -> WorkflowFile:
-    """A copy whose workflow, runs, events, messages, tasks, questions, approvals, memories and reports have new identifiers everywhere
-    they occur, also inside tool results that name them. Sub-agents that are planned and have no run yet count as runs."""
+    """Return a copy with new ids of workflow, runs, events, messages, tasks, questions, approvals, memories and reports.
+
+    They are replaced everywhere, including in tool results. Planned sub-agents without a run count as runs.
+    """
     fresh = {each: new_id() for ids in identities(file).values() for each in ids}
     commits: dict[str, str] = {}
     for event in file.events:
-        # What was committed together stays together: a fork of the copy must not tear it apart.
+        # Events committed together stay together, so that a fork of the copy does not separate them.
         fresh[event.id] = commits.setdefault(event.commit, fresh[event.id])[:-4] + event.id[-4:]
     copy = WorkflowFile.model_validate_json(json.dumps(renamed(file.model_dump(mode="json", exclude={"artefacts"}), fresh)))
     return copy.model_copy(update={"artefacts": file.artefacts})
 
 
 def identities(file: WorkflowFile) -> dict[str, list[str]]:
-    """By table, the identifier of every row of the file, and of those that its events bring into the world: a row is made of an event again
-    when its run goes on. Calls are left out: their identifiers are made of their run's."""
+    """Return, by table, the ids of every row of the file, and of those its events introduce: resuming a run creates rows
+    from events.
+
+    Calls are excluded: their ids are derived from their run's.
+    """
     found: dict[str, list[str]] = {
         "workflow": [file.workflow.id],
         "run": [run.id for run in file.runs],
@@ -106,8 +111,10 @@ def identities(file: WorkflowFile) -> dict[str, list[str]]:
 
 
 def check(file: WorkflowFile) -> None:
-    """Refuse a file whose parts do not belong together: rows of another workflow, rows and events of unknown runs, gaps in a journal; and
-    identifiers that Atelier never gives."""
+    """Refuse inconsistent files.
+
+    Rows of another workflow, unknown runs, gaps in a journal, and ids that Atelier never creates.
+    """
     for ids in identities(file).values():
         for each in ids:
             checks.identifier(each, _("workflow file"))
@@ -122,7 +129,7 @@ def check(file: WorkflowFile) -> None:
         *file.runs, *file.events, *file.messages, *file.executions, *file.tasks, *file.questions, *file.approvals, *file.frames
     ]  # fmt: skip
     rows += [each.report for each in file.reports]
-    # Another version of a turn makes rows of these when it is shown.
+    # Displaying another version of a turn creates rows from these.
     rows += [event.body.task for event in file.events if isinstance(event.body, TaskChanged)]
     if file.workflow.head_run_id not in runs | {None}:
         raise _damaged(f"it shows the unknown run {file.workflow.head_run_id}")
@@ -148,7 +155,7 @@ def check(file: WorkflowFile) -> None:
 
 
 def _check_order(file: WorkflowFile) -> None:
-    """Whoever goes from a run to the one before it, or above it, must arrive."""
+    """Check that the chains of previous and parent runs end."""
     links = [(run.id, run.previous_run_id, run.parent_run_id) for run in file.runs]
     started = [(event.run_id, event.body) for event in file.events if isinstance(event.body, RunStarted)]
     links += [(run_id, body.previous_run_id, body.parent_run_id) for run_id, body in started]
@@ -162,7 +169,10 @@ def _check_order(file: WorkflowFile) -> None:
 
 
 def _check_artefacts(file: WorkflowFile) -> None:
-    """Each file is named by a call or a message, is what that brought, and is there once; its bytes go under their hash."""
+    """Check that each file is named by a call or message, matches it, and occurs once.
+
+    Its bytes are stored under their hash.
+    """
     named = {part.sha256: part.size for part in artefacts_of(file.events)}
     if (odd := next((digest for digest in named if _SHA256.fullmatch(digest) is None), None)) is not None:
         raise _damaged(f"a file has the hash {odd[:80]!r}, which is no SHA-256")
@@ -175,10 +185,13 @@ def _check_artefacts(file: WorkflowFile) -> None:
 
 
 def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> WorkflowFile:
-    """The file without what was granted where it comes from. No file grants a folder of this machine, lets an agent work unasked; a
-    person does. What was allowed there and has not begun is asked about again (``_held``)."""
-    # What was said in it comes from outside, and so do its memories.
-    # A name like that of a file would count as read from it, which a trusted folder may hold.
+    """Return the file without permissions granted elsewhere.
+
+    No file grants a folder of this machine or lets an agent work unasked; a person does. Calls approved there that have
+    not begun are asked about again (``_held``).
+    """
+    # Its messages and memories are outside content. A name that looks like a file path could count as being in a
+    # trusted folder.
     name = f"“{file.workflow.name}”" if taint.is_path(file.workflow.name) else file.workflow.name
     tainted = taint.merged((_("{name} (imported)", name=name),))
     events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events)
@@ -187,7 +200,7 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     workflow, choices = file.workflow, file.workflow.choices
     if choices.approval is not None and stricter(choices.approval, ApprovalMode.SELECTIVE) is not choices.approval:
         choices = choices.model_copy(update={"approval": None})
-    # Also for one without runs, or whose runs are deleted: tasks and reports are read, too.
+    # Also without runs, or if they are deleted: tasks and reports are read, too.
     changed = {"workspace": (), "choices": choices, "draft_attachments": (), "tainted": taint.merged(tainted, workflow.tainted)}
     workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
@@ -218,17 +231,17 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
 
 
 def _nowhere(invoked: Invocation | None) -> Invocation | None:
-    """What was called, without a folder of this machine whose files could be read for it."""
+    """Return an invocation without its folder, so that no files of this machine are read for it."""
     return invoked.model_copy(update={"use": invoked.use.model_copy(update={"folder": ""})}) if invoked is not None else None
 
 
 def _asking(agent: AgentConfig) -> AgentConfig:
-    """The agent asking at least as often as a new one does."""
+    """Return an agent that asks at least as often as a new one."""
     return agent.model_copy(update={"approval": stricter(agent.approval, ApprovalMode.SELECTIVE)})
 
 
 def _runs_of(row: Any) -> set[Any]:
-    """The runs that a row is shown or found by."""
+    """Return the runs by which a row is shown or found."""
     if isinstance(row, Run):
         return {row.previous_run_id, row.parent_run_id, row.correlation_id}
     if isinstance(row, ApprovalRequest):
@@ -241,11 +254,12 @@ def _damaged(problem: str) -> UsageError:
 
 
 def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFile, tuple[str, ...]]:
-    """The file's content when its parts fit each other, without what it was granted, and the workspace it had; takes a second for 10 MB.
-    ``approvals`` hold in its runs in place of those of whoever exported it.
+    """Return the checked file without its permissions, and its workspace; takes a second for 10 MB.
+
+    ``approvals`` replace those of the exporter in its runs.
 
     Raises:
-        UsageError: it is no workflow file, or damaged.
+        UsageError: it is not a workflow file, or damaged.
     """
     file = parse(text)
     check(file)
@@ -253,7 +267,7 @@ def checked(text: str | bytes, approvals: ApprovalSettings) -> tuple[WorkflowFil
 
 
 def parse(text: str | bytes) -> WorkflowFile:
-    """The file's content; every problem is one clear error."""
+    """Parse the file; every problem is one clear error."""
     try:
         return WorkflowFile.model_validate_json(text)
     except ValidationError as error:
@@ -266,18 +280,18 @@ def _first(problems: str) -> str:
 
 
 class WorkflowWriter:
-    """Writes a checked file into the database, whole or not at all."""
+    """Writes a checked file to the database, all or nothing."""
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
 
     async def write(self, file: WorkflowFile, *, replace: bool = False) -> None:
-        """Store everything, with ``replace`` in the place of the workflow that has its id. Begun, it is done to its end, also when the
+        """Store everything; with ``replace`` in place of the workflow with its id. Once started, it completes even if the
         caller is cancelled.
 
         Raises:
-            ConflictError: ``taken``: a row of another workflow has one of its identifiers. Nothing was changed.
-            StorageError: nothing was changed, except where the error says that this is not known.
+            ConflictError: ``taken``: a row of another workflow has one of its ids. Nothing was changed.
+            StorageError: nothing was changed, unless the error says that this is unknown.
         """
         await asyncio.shield(self._write(file, replace))
 
@@ -294,7 +308,7 @@ class WorkflowWriter:
 
     @asynccontextmanager
     async def _beside(self, file: WorkflowFile) -> AsyncIterator[None]:
-        """Have the files on the disk before the block commits what names them; a refused commit takes them away again."""
+        """Write the files before the block commits what names them; if that is refused, remove them."""
         artefacts, workflow_id = self._context.repos.artefacts, file.workflow.id
         new = [each.sha256 for each in file.artefacts if not artefacts.has(workflow_id, each.sha256)]
         try:
@@ -307,13 +321,13 @@ class WorkflowWriter:
         try:
             yield
         except UsageError:
-            # After an error of the database the rows may be there all the same.
+            # After a database error the rows may still exist.
             await artefacts.remove(workflow_id, new)
             raise
 
 
 def _rows(file: WorkflowFile) -> WorkflowRows:
-    """What is written of a file."""
+    """Return the rows of a file."""
     from atelier_desk.storage.repositories.imports import WorkflowRows
     from atelier_desk.storage.writing.commit import Commit
 
@@ -337,12 +351,13 @@ def _rows(file: WorkflowFile) -> WorkflowRows:
 
 
 def _held(file: WorkflowFile) -> WorkflowFile:
-    """The file with every run paused that would go on by itself, so that no start of the program gives its agents a model or a tool: it may
-    come from a stranger. What a run would do is asked of its journal, which also gives its status and what it used; those in the file are
-    not trusted, and what deleted branches used stays behind with them.
-    The pause is an event of the journal like any other, and makes one stream event. A run that waits for a person's answer goes on waiting.
-    A call that was allowed there and has not begun is asked about again, and one that was under way is not done again: going on with a run
-    does nothing that this person was not asked about.
+    """Pause every run that would continue by itself, so that no start of the program lets its agents work: the file is
+    untrusted.
+
+    What a run would do, its status and its usage are derived from its journal; the file's values are not trusted, and
+    usage of deleted branches is dropped. The pause is an ordinary journal event with one stream event. A run that waits
+    for a person's answer keeps waiting. Calls approved elsewhere that have not begun are asked about again, and
+    interrupted ones are not repeated: resuming does nothing that this person was not asked about.
     """
     runs: list[Run] = []
     added: list[RunEvent] = []
@@ -377,7 +392,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
             run = run.model_copy(update={"last_seq": event.seq})
         begun |= {(run.id, call.call.id) for call in state.calls if call.status == "started"} if state is not None else set()
         if state is None:
-            # Nothing can drive it; nothing shall try.
+            # Nothing can or may drive it.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
         elif _goes_on_by_itself(state):
             pause = _next_event(run, stream_seq, RunPaused(reason=PauseReason.USER))
@@ -412,13 +427,15 @@ def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
 
 
 def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
-    """What happens to a run after all that the file has of it, told after stream event ``stream_seq``."""
+    """Return an event after everything the file has of a run, following stream event ``stream_seq``."""
     return RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body)
 
 
 def _let_go(state: RunState) -> list[EventBody]:
-    """What ends the calls that wait for what their servers asked for: an answer would make them again, at whatever server has that name
-    here, and nobody here was asked about them."""
+    """Return events that end calls waiting for answers to their servers.
+
+    An answer would repeat them at whatever server has that name here, without anybody being asked.
+    """
     if state.status.final:
         return []
     calls = [call for call in state.open_calls if call.input is not None]
@@ -433,7 +450,7 @@ def _let_go(state: RunState) -> list[EventBody]:
 
 
 def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
-    """New requests for the calls of a run that a person allowed where the file comes from, and that have not begun."""
+    """Return new requests for calls approved elsewhere that have not begun."""
     calls = {call.call.id for call in state.open_calls if call.status == "planned" and call.allowed}
     requests = {
         event.body.approval.call_id: event.body.approval

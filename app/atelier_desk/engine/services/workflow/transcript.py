@@ -1,4 +1,4 @@
-"""The conversation as it is shown: messages of the branch in view with their tool calls and questions, page by page."""
+"""The displayed conversation: messages of the displayed branch with tool calls and questions, page by page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from atelier_desk.tools.sections import PLANNING
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One turn and the turns beside it: ``runs`` are all versions, oldest first, ``index`` (from 0) the one in view."""
+    """Versions of one turn: ``runs`` oldest first, ``index`` (from 0) of the displayed one."""
 
     index: int
     runs: tuple[str, ...]
@@ -32,14 +32,14 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptEntry:
-    """One message and what belongs to it.
+    """One message and its related data.
 
     Attributes:
-        calls: the calls it made, in order. One that waits for approval has no row yet: see ``approvals``.
-        questions: what they asked the user, in the order of the calls.
-        branch: at the message that began its turn, the versions of it; None when there is one.
-        children: by call id, the sub-agents a call started, in the order in which they were planned, each with those below it.
-        approvals: by call id, the requests for a person's yes, pending or decided, oldest first.
+        calls: its calls, in order. One that waits for approval has no row yet: see ``approvals``.
+        questions: the calls' questions to the user, in order.
+        branch: versions of the turn, at its first message; None if there is one.
+        children: by call id, the sub-agents it started, in planned order, each with those below it.
+        approvals: by call id, approval requests, pending or decided, oldest first.
     """
 
     message: Message
@@ -55,9 +55,9 @@ class Lineage:
     """The root runs of a workflow, seen from its head.
 
     Attributes:
-        chain: ids of the turns in view, oldest first.
-        complete: every run of the workflow was in the chain when it was read.
-        branches: by run id, for the turns in view that have versions beside them.
+        chain: ids of the displayed turns, oldest first.
+        complete: the chain contained every run when it was read.
+        branches: by run id, for displayed turns with other versions.
     """
 
     chain: tuple[str, ...]
@@ -66,7 +66,10 @@ class Lineage:
 
 
 def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
-    """Follow ``head`` back through ``previous_run_id``; sub-agents' runs belong to no branch. ``runs`` are in the order they were made."""
+    """Follow ``head`` back through ``previous_run_id``.
+
+    Sub-agents' runs belong to no branch. ``runs`` are in order of creation.
+    """
     roots = {run.id: run for run in runs if run.parent_run_id is None}
     chain = turns(runs, head)
     versions: dict[str | None, list[str]] = {}
@@ -81,7 +84,7 @@ def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
 
 
 def newest_under(runs: Sequence[RunLink], run_id: str) -> str:
-    """The last turn of the branch that goes through ``run_id``: at each fork the version made last."""
+    """Return the last turn of the branch through ``run_id``: at each fork the newest version."""
     newest = {run.previous_run_id: run.id for run in runs if run.parent_run_id is None}
     at = run_id
     seen = {at}
@@ -94,7 +97,8 @@ def newest_under(runs: Sequence[RunLink], run_id: str) -> str:
 class TranscriptReader:
     """Builds pages of a transcript.
 
-    A turn's predecessors never change, so the lineage is kept for each workflow's head, and extended when the head moved on by one turn.
+    A turn's predecessors never change, so the lineage is cached per workflow head, and extended when the head moves by
+    one turn.
     """
 
     def __init__(self, context: ServiceContext) -> None:
@@ -102,7 +106,7 @@ class TranscriptReader:
         self._lineages: dict[str, tuple[str | None, Lineage]] = {}
 
     async def lineage(self, workflow: Workflow) -> Lineage:
-        """The branch in view of ``workflow``."""
+        """Return the displayed branch of ``workflow``."""
         head = workflow.head_run_id
         known = self._lineages.get(workflow.id)
         if known is not None and known[0] == head:
@@ -114,7 +118,7 @@ class TranscriptReader:
         return found
 
     async def _extended(self, known: tuple[str | None, Lineage], head: str) -> Lineage | None:
-        """The known lineage with one turn more, or None when the head moved otherwise or versions make it unsafe to guess."""
+        """Return the cached lineage with one more turn, or None if the head moved otherwise or there are versions."""
         old_head, old = known
         if old_head is None or not old.complete:
             return None
@@ -124,25 +128,28 @@ class TranscriptReader:
         return Lineage((*old.chain, head), True, old.branches)
 
     def forget(self, workflow_id: str) -> None:
-        """Drop what is kept of a workflow whose runs were changed from outside (deleted, imported, branch chosen)."""
+        """Invalidate a workflow whose runs were changed externally (deleted, imported, branch chosen)."""
         self._lineages.pop(workflow_id, None)
 
     async def read(self, workflow: Workflow, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
-        """The ``limit`` messages of the turns in view before stream number ``before`` (None: the newest), oldest first, with what belongs
-        to them. What sub-agents said is in the transcripts of their own (``read_run``)."""
+        """Return the ``limit`` messages of displayed turns before stream number ``before`` (None: newest), oldest first,
+        with related data.
+
+        Sub-agents' messages are in their own transcripts (``read_run``).
+        """
         page(limit)
         repos = self._context.repos
-        # Most conversations have no branches: read the page that is right for them while the lineage is looked up.
+        # Most conversations have no branches: read the likely page while the lineage is looked up.
         shown, messages = await asyncio.gather(self.lineage(workflow), repos.messages.page(workflow.id, before=before, limit=limit))
         turns = set(shown.chain)
-        # A lineage may be older than the sub-agents that were started since: what they said is no part of the conversation either.
+        # A cached lineage may predate sub-agents, whose messages are not part of the conversation either.
         if not shown.complete or any(message.run_id not in turns for message in messages):
             messages = await repos.messages.page(workflow.id, before=before, limit=limit, run_ids=shown.chain)
         roots = list(dict.fromkeys(message.run_id for message in messages if message.call_ids))
         return await self._entries(workflow.id, roots, messages, await self._begun(workflow.id, messages, shown.branches))
 
     async def _begun(self, workflow_id: str, messages: Sequence[Message], branches: dict[str, Branch]) -> dict[str, Branch]:
-        """The branches of the turns that begin among these messages; only the first one's may have begun before them."""
+        """Return the branches of turns that begin among these messages; only the first one's may have begun before."""
         first = messages[0] if messages else None
         if first is None or first.run_id not in branches:
             return branches
@@ -150,7 +157,7 @@ class TranscriptReader:
         return {run_id: branch for run_id, branch in branches.items() if run_id != first.run_id} if before else branches
 
     async def read_run(self, run: Run, *, before: int | None = None, limit: int = 100) -> list[TranscriptEntry]:
-        """The same of one run alone, which may be a sub-agent."""
+        """Like ``read`` for one run only, possibly a sub-agent's."""
         page(limit)
         messages = await self._context.repos.messages.page(run.workflow_id, before=before, limit=limit, run_ids=[run.id])
         return await self._entries(run.workflow_id, [run.correlation_id or run.id], messages, {})
@@ -163,7 +170,7 @@ class TranscriptReader:
         if not run_ids:
             return assembled(messages, MessageWindow(branches=branches))
         calls, approvals = await asyncio.gather(repos.executions.for_runs(run_ids), repos.approvals.of_teams(workflow_id, roots))
-        may_ask = any(call.effect == Effect.INTERACT or call.server for call in calls)  # servers ask in the middle of a call
+        may_ask = any(call.effect == Effect.INTERACT or call.server for call in calls)  # servers ask during a call
         questions = await repos.questions.list(workflow_id) if may_ask else []
         trees: dict[str, AgentNode] = {}
         if any(call.section == PLANNING for call in calls):
@@ -173,7 +180,7 @@ class TranscriptReader:
 
 @dataclass(frozen=True, slots=True)
 class MessageWindow:
-    """What the messages of a transcript are shown with; ``trees`` may hold more agents than the messages are of."""
+    """Related data of a transcript's messages; ``trees`` may contain more agents."""
 
     calls: Sequence[ToolExecution] = ()
     questions: Sequence[UserQuestion] = ()
@@ -183,7 +190,7 @@ class MessageWindow:
 
 
 def assembled(messages: Sequence[Message], around: MessageWindow) -> list[TranscriptEntry]:
-    """The messages with what belongs to each; pure."""
+    """Combine messages with their related data; pure."""
     calls = {(call.run_id, call.call_id): call for call in around.calls}
     questions: dict[tuple[str, str], list[UserQuestion]] = {}
     for asked in around.questions:

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 LIMIT = 1_000_000
-"""Characters that are read as Markdown; of more, or with lines longer than ``LINE``, headings alone: brackets in one paragraph cost their
-number squared."""
+"""Maximum number of characters parsed as Markdown.
+
+Longer texts, or ones with lines over ``LINE``, are read for headings only: the cost of brackets in a paragraph is
+quadratic.
+"""
 LINE = 10_000
 BRACKETS = 3_000
-"""Opening ones in one paragraph."""
+"""Maximum number of opening brackets in a paragraph."""
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
 _FRONT = re.compile(r"\A---\r?\n.*?^(?:---|\.\.\.)[ \t]*\r?$\n?", re.MULTILINE | re.DOTALL)
 

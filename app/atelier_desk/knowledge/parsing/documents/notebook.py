@@ -1,4 +1,4 @@
-"""Notebooks: a section a cell, headings of its Markdown above the cells after them, and what its code defines and imports."""
+"""Notebooks: one section per cell, nested under the headings of Markdown cells; definitions and imports of the code."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from atelier_desk.support.i18n import N_
 
 CELLS = 5_000
 CELL = 20_000
-"""Characters of one cell that are kept."""
+"""Maximum characters stored per cell."""
 _MAGIC = re.compile(r"^[ \t]*[%!].*$", re.MULTILINE)
 
 
 def read(text: str, code: Callable[[str, str], Parsed]) -> Parsed:
-    """Lines count over the sources of all cells, one after the other; ``code`` reads a language.
+    """Parse a notebook. Lines are counted over the joined sources of all cells; ``code`` parses a language.
 
     Raises:
-        ParseError: it is no JSON, or no notebook.
+        ParseError: it is not JSON, or not a notebook.
     """
     language, sources = _cells(text)
     parsed = Parsed("document", "notebook")
@@ -59,16 +59,16 @@ def read(text: str, code: Callable[[str, str], Parsed]) -> Parsed:
 
 
 def plain(text: str) -> str:
-    """The sources of all cells one after the other: the text that the lines of ``read`` count in.
+    """Return the joined sources of all cells, in which the lines of ``read`` are counted.
 
     Raises:
-        ParseError: it is no JSON, or no notebook.
+        ParseError: it is not JSON, or not a notebook.
     """
     return "\n".join(source for _kind, source in _cells(text)[1])
 
 
 def _cells(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """The language of a notebook, and the type and source of each cell."""
+    """Return the language of a notebook, and the type and source of each cell."""
     try:
         written: Any = json.loads(text)
         cells = written.get("cells") or [cell for sheet in written.get("worksheets", ()) for cell in sheet.get("cells", ())]

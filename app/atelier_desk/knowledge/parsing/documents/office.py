@@ -1,4 +1,7 @@
-"""Documents that have no pages (Word, workbooks, slides, books, mails …): the sections of the Markdown that is made of them."""
+"""Documents without pages (Word, workbooks, slides, e-books, mail …).
+
+Sections of the Markdown they are converted to.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_in_thread
 
 LIMIT_S = 25.0
-"""Seconds of its process."""
+"""Time limit in seconds of its process."""
 
 
 def read(name: str, kind: str, data: bytes) -> Parsed:
-    """Lines are those of the Markdown. Blocks while the process reads.
+    """Parse a document. Lines are those of its Markdown. Blocks until the process ends.
 
     Raises:
         ParseError: it cannot be read, see ``NOT_READ``.

@@ -1,4 +1,7 @@
-"""PDF: a section a page, taken out by a process that has limits of memory and time; what strangers wrote can't end Atelier."""
+"""PDF: one section per page, extracted by a process with memory and time limits.
+
+An untrusted file cannot crash Atelier.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,19 @@ from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_in_thread
 
 PAGES = 2_000
-"""Pages that are read of one file."""
+"""Maximum pages read per file."""
 AT_ONCE = 100
-"""Pages of one process."""
+"""Maximum pages per process."""
 CHARACTERS = 2_000_000
-"""Of those pages together."""
+"""Maximum characters of the pages of one process."""
 LIMIT_S = 25.0
-"""Seconds of one process."""
+"""Time limit in seconds per process."""
 TOTAL_S = 120.0
-"""Seconds of one file: what was read until then is kept."""
+"""Time limit in seconds per file; pages read until then are used."""
 
 
 def read(name: str, data: bytes) -> Parsed:
-    """Blocks while its processes read.
+    """Parse a PDF. Blocks until its processes end.
 
     Raises:
         ParseError: it is encrypted or broken, or its first page takes too long.
@@ -49,7 +52,7 @@ def read(name: str, data: bytes) -> Parsed:
 
 
 def _title(text: str) -> str:
-    """The first line of a page that has words."""
+    """Return the first line of a page that contains words."""
     return next((line.strip()[:100] for line in text[:2_000].splitlines() if any(sign.isalpha() for sign in line)), "")
 
 

@@ -1,4 +1,4 @@
-"""Building the sections of a document from its headings, or from its paragraphs where it has none."""
+"""Build the sections of a document from its headings, or from its paragraphs if it has none."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from atelier_desk.knowledge.parsing.parsed import Link, Parsed, Section
 
 GROUP = 2_000
-"""Characters of paragraphs that make a section where there are no headings."""
+"""Characters of paragraphs grouped into one section where there are no headings."""
 LONGEST = 20_000
-"""Characters of one section's text; what is longer is continued in sections of the same title beside it."""
+"""Maximum characters of a section; longer text continues in further sections of the same title."""
 MOST = 20_000
-"""Sections of one document."""
+"""Maximum number of sections per document."""
 
 
 class Outline:
-    """Headings come in order, rows count from 0; ``finish`` makes the sections."""
+    """Builds sections. Add headings in order; rows count from 0; ``finish`` returns the sections."""
 
     def __init__(self, parsed: Parsed, lines: Sequence[str]) -> None:
         self.parsed, self.lines = parsed, lines
@@ -24,7 +24,7 @@ class Outline:
         self._rows: list[int] = []
 
     def heading(self, title: str, level: int, row: int, text_row: int) -> None:
-        """A heading at a row; the text below it begins at ``text_row``."""
+        """Add a heading at a row; the text below it begins at ``text_row``."""
         if len(self._headings) < MOST:
             self._headings.append((" ".join(title.split())[:300], level, row, text_row))
 
@@ -65,13 +65,13 @@ class Outline:
             self.parsed.sections.append(Section(title or _first(part), level, parent, begin + 1, end, part))
 
     def link(self, target: str, words: str, row: int, picture: bool) -> None:
-        """A link or picture at a row, once the sections are there."""
+        """Add a link or picture at a row, after the sections have been built."""
         if target and len(self.parsed.links) < MOST:
             section = bisect_right(self._rows, row + 1) - 1
             self.parsed.links.append(Link(target[:2_000], " ".join(words.split())[:300], section, row + 1, picture))
 
 
 def _first(text: str) -> str:
-    """The first line that has words."""
+    """Return the first line that contains words."""
     lines = (" ".join(line.split()) for line in text[:500].split("\n"))
     return next((line[:80] for line in lines if any(sign.isalnum() for sign in line)), "")

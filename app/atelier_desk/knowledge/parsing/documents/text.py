@@ -1,4 +1,7 @@
-"""Other text: headings underlined or numbered as reStructuredText, AsciiDoc and plain texts have them, else groups of paragraphs."""
+"""Other text.
+
+Underlined or numbered headings (reStructuredText, AsciiDoc, plain text), otherwise groups of paragraphs.
+"""
 
 from __future__ import annotations
 

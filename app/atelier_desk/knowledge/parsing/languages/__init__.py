@@ -1,1 +1,1 @@
-"""One module a language, or a close family of languages."""
+"""One module per language or family of close languages."""

@@ -36,5 +36,5 @@ def read(source: Source) -> None:
         if node.start_point[0] not in seen_lines:
             seen_lines.add(node.start_point[0])
             written = source.text(node).strip("\"'")
-            # what a variable or a command gives is left out: mostly the script's own folder
+            # drop variables and command substitutions: usually the script's own folder
             source.imports(written.rpartition("/")[2] if "$" in written else written, "", "", node)

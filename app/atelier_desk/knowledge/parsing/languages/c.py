@@ -1,4 +1,4 @@
-"""C and C++. Macros that make code are not unfolded."""
+"""C and C++. Macros are not expanded."""
 
 from __future__ import annotations
 

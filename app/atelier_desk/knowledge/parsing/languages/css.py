@@ -1,4 +1,4 @@
-"""Style sheets: rules by their selectors."""
+"""Style sheets: rules, named by their selectors."""
 
 from __future__ import annotations
 

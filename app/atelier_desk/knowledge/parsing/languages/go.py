@@ -1,4 +1,4 @@
-"""Go. A package is a folder; methods belong to the type of their receiver, wherever in the folder it is."""
+"""Go. A package is a folder; methods belong to the type of their receiver, in any file of the folder."""
 
 from __future__ import annotations
 

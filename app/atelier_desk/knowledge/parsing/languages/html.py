@@ -1,4 +1,4 @@
-"""HTML: a document with sections by its headings, links and pictures, and scopes for what has an id."""
+"""HTML: a document with a section per heading, links and pictures, and a scope per element with an id."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read(source: Source) -> None:
 
 
 def _texts(source: Source, lines: list[str]) -> None:
-    """The words of the page, on the lines where they stand."""
+    """Collect the text of the page by line."""
     for node in source.found.get("text", ()):
         row = node.start_point[0]
         for offset, part in enumerate(html.unescape(source.text(node)).split("\n")):

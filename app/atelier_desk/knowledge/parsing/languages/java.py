@@ -65,7 +65,7 @@ def read(source: Source) -> None:
 
 
 def invocations(source: Source, arguments: str) -> None:
-    """Calls whose name is not one expression of the grammar: what stands before their arguments."""
+    """Add calls whose name is not a single expression in the grammar: the text before their arguments."""
     for node in source.found.get("invoked", ()):
         given = node.child_by_field_name(arguments)
         end = given.start_byte if given is not None else node.end_byte
@@ -73,7 +73,7 @@ def invocations(source: Source, arguments: str) -> None:
 
 
 def typed(source: Source, name: str, type_: str, scope: int) -> None:
-    """A declared name: elements of a collection are bound as such."""
+    """Bind a declared name; element types of collections are bound as such."""
     match = _MANY.match(type_)
     end = ""
     if match or type_.endswith("[]"):

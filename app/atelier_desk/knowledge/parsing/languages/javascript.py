@@ -106,7 +106,7 @@ def _read(source: Source) -> None:
 
 
 def _body(each: Definition) -> int:
-    """Where the body begins; of a variable that holds a function, that function's."""
+    """Return where the body begins; for a variable holding a function, where that function's body begins."""
     node = each.node
     value = node.child_by_field_name("value") or node.child_by_field_name("right")
     body = (value if value is not None else node).child_by_field_name("body")
@@ -114,7 +114,10 @@ def _body(each: Definition) -> int:
 
 
 def _named(source: Source, node: Node) -> tuple[str, str]:
-    """Name and owner of a definition: ``Store.prototype.save = function`` belongs to ``Store``, ``exports.save = …`` to nobody."""
+    """Return name and owner of a definition.
+
+    ``Store.prototype.save = function`` belongs to ``Store``, ``exports.save = …`` to none.
+    """
     if node.type == "assignment_expression":
         left = source.field(node, "left")
         parts = [part for part in left.split(".") if part not in {"prototype", "exports", "module", "this", "window", "globalThis"}]
@@ -178,7 +181,7 @@ def _import(source: Source, node: Node, *, bound: bool) -> None:
 
 
 def _required(source: Source, module: str, node: Node) -> None:
-    """``require("x")``: what it is bound to is in the declaration around it."""
+    """Handle ``require("x")``: the bound name is in the enclosing declaration."""
     call = node.parent.parent if node.parent is not None else None
     around = call.parent if call is not None else None
     taken = ""
@@ -261,7 +264,7 @@ def _value(text: str, type_: str) -> tuple[str, ...]:
 
 
 def _type(text: str) -> tuple[str, ...]:
-    """The type an annotation names: the first of a union that is no plain one, what a promise gives."""
+    """Return the type of an annotation: the first non-primitive of a union, the result of a promise."""
     text = text.lstrip(": ?").strip()
     for each in text.split("|"):
         each = each.strip()

@@ -83,7 +83,7 @@ def read(source: Source) -> None:
 
 
 def _last(source: Source, each: Definition) -> int:
-    """The row of its last statement: comments after that belong to nothing."""
+    """Return the row of the last statement: comments after it belong to nothing."""
     row, end, raw = each.node.end_point[0], each.end, source.raw
     begin = raw.rfind("\n", each.start, end) + 1
     if not begin or not raw[begin:end].lstrip().startswith("#"):
@@ -95,7 +95,7 @@ def _last(source: Source, each: Definition) -> int:
 
 
 def _colon(source: Source, each: Definition) -> int:
-    """Where the signature ends: a comment may stand between its colon and the body."""
+    """Return where the signature ends: a comment may stand between the colon and the body."""
     body = each.node.child_by_field_name("body")
     at = end = body.start_byte if body is not None else each.end
     while at > each.start:
@@ -108,7 +108,7 @@ def _colon(source: Source, each: Definition) -> int:
 
 
 def _module_doc(source: Source) -> str:
-    """What the file says of itself."""
+    """Return the module's docstring."""
     for node in source.found.get("doc", ())[:1]:
         if node.parent is not None and node.parent.parent is not None and node.parent.parent.type == "module":
             return _docstring(source.text(node))
@@ -189,7 +189,7 @@ def _bindings(source: Source) -> None:
 
 
 def _values(text: str, type_: str) -> list[tuple[str, tuple[str, ...]]]:
-    """What an assigned expression may be, and whether that is each of its elements (``[]``)."""
+    """Return the possible values of an assigned expression, each with ``[]`` if it describes the elements."""
     if type_ == "conditional_expression":
         before, _if, after = text.partition(" if ")
         otherwise = after.rpartition(" else ")[2]
@@ -222,7 +222,7 @@ def _typed(source: Source, name: str, type_: str, scope: int) -> None:
 
 @lru_cache(maxsize=8_192)
 def types_of(text: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """The types an annotation names, as chains of their values; ``[]`` for those of the elements of a collection."""
+    """Return the types of an annotation as chains of their values; ``[]`` marks element types of a collection."""
     found: list[tuple[str, tuple[str, ...]]] = []
     waiting = [("", text)]
     while waiting and len(found) < 4:

@@ -1,5 +1,8 @@
-"""Which grammar reads which file. A module of a language registers its reader with ``@grammar``; the grammar itself is loaded when the
-first file in it is read."""
+"""Choose the grammar for a file.
+
+Each language module registers its reader with ``@grammar``; the grammar is loaded when the first file of its language
+is read.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ MODULES = ("bash", "c", "csharp", "css", "go", "html", "java", "javascript", "ph
 
 @dataclass(frozen=True)
 class Grammar:
-    """How one language is read.
+    """How one language is parsed.
 
     Attributes:
         module, function: of the grammar's package, such as ``tree_sitter_php`` and ``language_php``.
@@ -52,7 +55,10 @@ def grammar(
     names: tuple[str, ...] = (),
     programs: tuple[str, ...] = (),
 ) -> Callable[[Callable[[Source], None]], Callable[[Source], None]]:
-    """Registers the reader of a language: its file extensions (with the dot, lower case), file names, and programs of a ``#!`` line."""
+    """Register the reader of a language.
+
+    File extensions (lower case, with the dot), file names, and programs of ``#!`` lines.
+    """
 
     def register(read: Callable[[Source], None]) -> Callable[[Source], None]:
         _grammars[language] = Grammar(language, module, query, read, function, extensions, names, programs)
@@ -63,14 +69,14 @@ def grammar(
 
 @cache
 def grammars() -> dict[str, Grammar]:
-    """Each grammar by its language."""
+    """Return the grammars by language."""
     for name in MODULES:
         importlib.import_module(f"atelier_desk.knowledge.parsing.languages.{name}")
     return _grammars
 
 
 def loaded(language: str) -> tuple[Parser, Query]:
-    """Its parser, one for each thread (it keeps no state between files), and its compiled query."""
+    """Return the parser of a language, one per thread (it is stateless between files), and its compiled query."""
     from tree_sitter import Parser
 
     compiled, query = _compiled(language)

@@ -1,4 +1,4 @@
-"""Ruby. A bare word without arguments may be a call or a variable: it is taken for neither."""
+"""Ruby. A bare word without arguments may be a call or a variable, so it is ignored."""
 
 from __future__ import annotations
 
@@ -68,6 +68,6 @@ def read(source: Source) -> None:
 
 
 def _body(source: Source, node: Node) -> int:
-    """A signature is the first line."""
+    """Return the end of the first line: it is the signature."""
     end = source.raw.find("\n", node.start_byte)
     return min(node.end_byte, end if end >= 0 else node.end_byte)

@@ -1,4 +1,7 @@
-"""Rust. Methods of ``impl`` blocks belong to the type; calls in the arguments of macros are not seen, the grammar leaves them as tokens."""
+"""Rust. Methods of ``impl`` blocks belong to the type.
+
+Calls in macro arguments are not seen: the grammar leaves them as tokens.
+"""
 
 from __future__ import annotations
 
@@ -90,19 +93,19 @@ def read(source: Source) -> None:
 
 
 def _directly(node: Node) -> bool:
-    """Whether a function is in an impl block itself and not in a function of it."""
+    """Whether a function is directly in an impl block, not nested in one of its functions."""
     around = node.parent.parent if node.parent is not None else None
     return around is not None and around.type == "impl_item"
 
 
 def _plain(type_: str) -> str:
-    """The name of a type, without what it borrows, its path and its arguments."""
+    """Return the name of a type without references, path and type arguments."""
     type_ = _WRAPPERS.sub("", type_.strip())
     return type_.partition("<")[0].rpartition("::")[2].strip() or type_[:60]
 
 
 def _uses(tree: str) -> list[tuple[str, str]]:
-    """The paths of a use tree, each with the name it has here."""
+    """Return the paths of a use tree, each with its local name."""
     found: list[tuple[str, str]] = []
     prefixes, part = [""], ""
     for sign in tree + ",":
@@ -159,7 +162,7 @@ def _bindings(source: Source) -> None:
 
 
 def _held_value(chain: tuple[str, ...]) -> tuple[str, ...]:
-    """Without what only opens a wrapper."""
+    """Remove calls that only unwrap a value."""
     while len(chain) > 1 and chain[-1] in {
         "unwrap()",
         "expect()",

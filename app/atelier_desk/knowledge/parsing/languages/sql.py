@@ -1,4 +1,4 @@
-"""SQL: what is created, and which tables it names."""
+"""SQL: created objects and the tables they refer to."""
 
 from __future__ import annotations
 
