@@ -21,8 +21,8 @@ def mended(value: T) -> T:
         # Looks at everything several times faster than we can, and hardly ever finds anything.
         to_json(value)
     except ValueError:
-        new = _mended(value)
-        return value if new is value else new
+        new: T = _mended(value)
+        return new
     return value
 
 
