@@ -12,7 +12,7 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.base import Outcome, Tool, ToolContext
+from atelier_desk.tools.base import Input, Outcome, Tool, ToolContext
 from atelier_desk.tools.custom import FunctionTool, tool
 from atelier_desk.tools.registry import ToolRegistry
 
@@ -42,7 +42,7 @@ class _Given(Tool):
     def definition(self) -> ToolSpec:
         return self.spec
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         given = self.tools.get(context.workflow_id)
         if given is None:
             raise ToolError(f"{self.name} belongs to another workflow and cannot be used here.", code="not_enabled")

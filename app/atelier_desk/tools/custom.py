@@ -52,7 +52,7 @@ class FunctionTool(Tool):
     def description(self) -> str:
         return self._told
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         arguments = self.arguments(input, context)
         function = type(self).__dict__["function"]
         if inspect.iscoroutinefunction(function):
@@ -61,7 +61,7 @@ class FunctionTool(Tool):
             value = await in_function_thread(function, **arguments)
         return outcome_of(value)
 
-    def arguments(self, input: Any, context: ToolContext) -> dict[str, Any]:
+    def arguments(self, input: Input, context: ToolContext) -> dict[str, Any]:
         """What the function is called with: the validated input by parameter, and the context where one wants it."""
         arguments = {name: getattr(input, name) for name in type(input).model_fields}
         return {**arguments, self._context_name: context} if self._context_name else arguments

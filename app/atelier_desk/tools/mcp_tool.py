@@ -77,7 +77,7 @@ class McpTool(Tool):
         found: dict[str, Any] = argument_coercion.read(self.schema, arguments)
         return found
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: Input) -> Call:
         return Call(
             effect=Effect.NETWORK,
             risk=self.risk,
@@ -85,11 +85,11 @@ class McpTool(Tool):
             subjects=Subjects(server=self.server),
             timeout_s=self.timeout_s,
             details={"mcp_servers": [self.server]},
-            summary=summary_of(input.model_extra),
+            summary=summary_of(input.model_extra or {}),
             altered=self.altered,
         )
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         answer = await self.caller.call(self.server, self.own_name, self.seen, input.model_extra or {}, context)
         return answer if isinstance(answer, ServerAsks) else outcome(answer, self.server)
 

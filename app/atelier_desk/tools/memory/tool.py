@@ -64,7 +64,7 @@ class MemoryTool(DescribedTool):
     reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
     idempotent: ClassVar[bool] = True
     changes: ClassVar[Topic | None] = "memory"
-    input: ClassVar[Any] = inputs.MemoryInput
+    input: ClassVar[object] = inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
         what="Remembers facts for later and finds them again by meaning and by words.",
@@ -92,7 +92,7 @@ class MemoryTool(DescribedTool):
     )
     abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: inputs.MemoryInput) -> Call:
         # What a scope switch changes is what the calls after it mean: none of them may run beside it.
         call = replace(super().describe(input), alone=input.operation in _SCOPING)
         if isinstance(input, inputs.Add) and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW:
@@ -105,7 +105,7 @@ class MemoryTool(DescribedTool):
             raise ToolError("There is no memory in this run.", code="no_memory")
         return self.services.memories
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: inputs.MemoryInput, context: ToolContext) -> ToolResult:
         meant = getattr(input, "workflow_id", "") if input.operation in _SCOPING else _workflow(context)
         for workflow_id in dict.fromkeys((context.workflow_id, meant or "")):
             if self.services.memory_off is not None and await self.services.memory_off(workflow_id):

@@ -53,7 +53,7 @@ class FetchWebPage(WebTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked into the page {url}")}
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = FetchInput
+    input: ClassVar[object] = FetchInput
     rest_hint: ClassVar[str] = "Read on with offset."
     about: ClassVar[About] = About(
         what="Fetches a web page and gives its text as Markdown with title, author and date; PDF as text.",
