@@ -7,7 +7,7 @@ run survives a kill and a question like every run does.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
@@ -50,7 +50,7 @@ def direct_message(tool: str, arguments: dict[str, Any]) -> str:
 class DirectCallModel:
     """Makes the call the last user message asks for; when its result is there, repeats it and is done."""
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         result = ""
         asked: tuple[str, dict[str, Any]] | None = None
         for message in reversed(request.messages):

@@ -96,7 +96,7 @@ class LocalProvider:
             return ProviderHealth(ok=False, models=len(models), code=error.code, message=error.localized(_))
         return ProviderHealth(ok=True, models=len(models), latency_ms=round((self._clock.monotonic() - started) * 1000))
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """Answer with the model the request names, loading it first when need be (said by a ``RetryDelta`` of 0 s).
 
         Raises:

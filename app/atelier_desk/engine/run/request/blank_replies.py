@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.clock import Clock
@@ -17,7 +17,9 @@ SILENT = N_(
 )
 
 
-async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float, problem: str = SILENT) -> AsyncGenerator[ChatDelta, None]:
+async def watched(
+    deltas: AsyncGenerator[ChatDelta, None], clock: Clock, limit_s: float, problem: str = SILENT
+) -> AsyncGenerator[ChatDelta, None]:
     """The same deltas; comments and empty pieces, which keep a connection open, make none and so do not count.
 
     Args:
@@ -27,7 +29,7 @@ async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float
     Raises:
         ProviderError: nothing was said for that long (code ``timeout``).
     """
-    async with aclosing(deltas), Watchdog(clock, limit_s) as watchdog:  # type: ignore[type-var]
+    async with aclosing(deltas), Watchdog(clock, limit_s) as watchdog:
         while True:
             try:
                 delta = await watchdog.run(anext(deltas))
