@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -97,7 +97,7 @@ class AgentConfig(Model):
     """Seconds a question waits while it can be seen. There is no time limit unless one is set here: 0 waits for ever."""
     approval: ApprovalMode = ApprovalMode.SELECTIVE
     budget: Budget = Budget()
-    answer_schema: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)
+    answer_schema: dict[str, object] | None = Field(default=None, exclude_if=lambda value: value is None)
     """A JSON Schema of type object that its final answers fit; None leaves their form to it. See ``domain.answers``."""
 
     @field_validator("name", "system_prompt")

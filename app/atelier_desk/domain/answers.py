@@ -20,7 +20,7 @@ _PROBLEM = 400
 """Characters of a problem: the checker repeats the value it complains about, whole."""
 
 
-def schema_of(text: str) -> dict[str, Any] | None:
+def schema_of(text: str) -> dict[str, object] | None:
     """The schema a person wrote, checked; None for a blank text.
 
     Raises:
@@ -48,7 +48,7 @@ def schema_of(text: str) -> dict[str, Any] | None:
 _EXAMPLE = '{"type": "object", "properties": {"title": {"type": "string"}}}'
 
 
-def text_of(schema: Mapping[str, Any] | None) -> str:
+def text_of(schema: Mapping[str, object] | None) -> str:
     """The schema as a person edits it; empty for none."""
     return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
 
@@ -172,7 +172,7 @@ def _has_patterns(value: Any) -> bool:
     return False
 
 
-def _resolve(schema: Mapping[str, Any]) -> None:
+def _resolve(schema: Mapping[str, object]) -> None:
     """Raise for a reference to nothing: else it would show only in an answer that comes to it."""
     from referencing import Registry
     from referencing.jsonschema import DRAFT202012

@@ -175,7 +175,7 @@ class ApprovalRequest(Model):
     about: str = ""
     always: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
-    edited: dict[str, Any] | None = None
+    edited: dict[str, object] | None = None
     details: dict[str, Any] = {}
     presentation: Presentation = Presentation()
     subjects: Subjects = Subjects()
@@ -200,6 +200,6 @@ class ApprovalRequest(Model):
         return Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE
 
 
-def same_arguments(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def same_arguments(one: dict[str, object], other: dict[str, object]) -> bool:
     """Whether these are the same JSON: to Python ``1`` and ``true`` are equal."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

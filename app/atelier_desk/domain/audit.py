@@ -149,7 +149,7 @@ def hide_secrets(text: str) -> str:
     return text
 
 
-def detail_of(subjects: Subjects, arguments: Mapping[str, Any]) -> str:
+def detail_of(subjects: Subjects, arguments: Mapping[str, object]) -> str:
     """What a call is about on one line: its command, else its addresses, files and agents, else its arguments. Not yet cut."""
     said = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
     text = " · ".join(said) if said else _compact(arguments)
@@ -161,11 +161,11 @@ def cut(text: str) -> str:
     return shorten(text, DETAIL)
 
 
-def _compact(arguments: Mapping[str, Any]) -> str:
+def _compact(arguments: Mapping[str, object]) -> str:
     return json.dumps(_hidden(arguments), ensure_ascii=False, default=str) if arguments else ""
 
 
-def _hidden(value: Any) -> Any:
+def _hidden(value: Any) -> object:
     """The same value; what its name calls a secret is hidden, and what would be cut anyway is left out."""
     if isinstance(value, Mapping):
         items = islice(value.items(), DETAIL)

@@ -149,7 +149,7 @@ class Form(Model):
 
     fields: tuple[FormField, ...] = Field(default=(), max_length=MOST_FIELDS)
 
-    def problems(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def problems(self, values: Mapping[str, object]) -> dict[str, str]:
         """By field what is wrong with its value; ``unknown`` for a name that is no field."""
         found = {name: "unknown" for name in values if all(field.name != name for field in self.fields)}
         for field in self.fields:
@@ -157,7 +157,7 @@ class Form(Model):
                 found[field.name] = problem
         return found
 
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, object]:
         """What the server proposes, where it fits its own field."""
         return {field.name: field.default for field in self.fields if field.default is not None and not field.problem(field.default)}
 

@@ -93,7 +93,7 @@ class ProviderConfig(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _version_out_of_the_url(cls, data: Any) -> Any:
+    def _version_out_of_the_url(cls, data: Any) -> object:
         """Azure's addresses are copied with their ``?api-version=…``. Any other query stays, and is refused where the URL is checked."""
         url = data.get("base_url") if isinstance(data, dict) else None
         if not isinstance(url, str) or "?" not in url:

@@ -97,7 +97,7 @@ class Atelier(Services):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Make a service, or the registry of tools, at its first use."""
             if name == "registry":
                 from atelier_desk.tools.default import create_default_tool_registry

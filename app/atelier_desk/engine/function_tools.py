@@ -4,7 +4,7 @@ A run that failed can be tried again: its functions stay until the next one star
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.model_messages import ToolSpec
@@ -16,7 +16,7 @@ from atelier_desk.tools.base import Input, Outcome, Tool, ToolContext
 from atelier_desk.tools.custom import FunctionTool, tool
 from atelier_desk.tools.registry import ToolRegistry
 
-GivenTool = str | Callable[..., Any]
+GivenTool = str | Callable[..., object]
 """The name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
 
 _LOOKS = (

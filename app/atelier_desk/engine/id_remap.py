@@ -25,7 +25,7 @@ _WORD = re.compile(r"[0-9A-Za-z_-]{8,}")
 """What may be an identity in a text; shorter words never are."""
 
 
-def renamed(value: Any, ids: Mapping[str, str]) -> Any:
+def renamed(value: Any, ids: Mapping[str, str]) -> object:
     """A JSON value with every identity that ``ids`` knows replaced by its new one; keys of objects stay."""
     if isinstance(value, str):
         return _WORD.sub(lambda match: ids.get(match[0], match[0]), value)

@@ -76,7 +76,7 @@ class KeyVault:
     """
 
     def __init__(
-        self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier", session: bool = False
+        self, *, environ: Mapping[str, str] | None = None, backend: object = None, service: str = "Atelier", session: bool = False
     ) -> None:
         """``backend`` is a keyring backend, found by itself when None; ``environ`` is where ``api_key_env`` is looked up; with ``session``
         the keyring is neither read nor written."""
@@ -360,7 +360,7 @@ class KeyVault:
                 return None if self._file_failed else self._file
             return self._system()
 
-    def _system(self) -> Any:
+    def _system(self) -> object:
         if not self._probed:
             self._probed = True
             self._backend = _usable_backend()
@@ -429,7 +429,7 @@ def _remove(keyring: Any, service: str, provider: str) -> None:
         _log.debug("The keyring held no key of that name.")
 
 
-def _usable_backend() -> Any:
+def _usable_backend() -> object:
     """The keyring backend when there is one that encrypts, else None."""
     import keyring
     from keyring.errors import KeyringError

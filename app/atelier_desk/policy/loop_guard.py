@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from atelier_desk.domain import limits
 
@@ -17,7 +17,7 @@ WINDOW = 20
 """Calls looked back on: a loop of several calls (A, B, A, B …) is found, an honest repetition much later is not."""
 
 
-def signature(tool: str, arguments: dict[str, Any], result: str) -> str:
+def signature(tool: str, arguments: dict[str, object], result: str) -> str:
     """A short digest of one call and its result; argument order does not matter."""
     payload = json.dumps([tool, arguments, result], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2s(payload.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

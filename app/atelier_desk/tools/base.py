@@ -161,15 +161,15 @@ class Tool(ABC):
         """What must be set up before it can be used, in words for the model; empty when it can be. It is not offered meanwhile."""
         return ""
 
-    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def read_arguments(self, arguments: dict[str, object]) -> dict[str, object]:
         """The arguments as they are meant, before they are checked; the very same object when they are. Others count as mended."""
         return arguments
 
-    def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:
+    def stands_for(self, input: Any) -> tuple[str, dict[str, object]] | None:
         """The tool and arguments that a call only names, for a tool that calls others."""
         return None
 
-    def adapter(self) -> TypeAdapter[Any]:
+    def adapter(self) -> TypeAdapter[object]:
         """Validator of the arguments, built once a class."""
         cached = type(self).__dict__.get("_adapter")
         if cached is None:

@@ -68,7 +68,7 @@ class Call:
     done: str = ""
 
 
-def summary_of(values: Mapping[str, Any], template: str = "") -> CallText:
+def summary_of(values: Mapping[str, object], template: str = "") -> CallText:
     """The words of a template filled with a call's values, each on one line and cut; without a template the plain values themselves."""
     if template:
         names = [name for _text, name, _format, _conversion in Formatter().parse(template) if name]
@@ -78,7 +78,7 @@ def summary_of(values: Mapping[str, Any], template: str = "") -> CallText:
     return CallText(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else CallText()
 
 
-def subjects_of(values: Mapping[str, Any], kinds: Mapping[str, SubjectKind]) -> Subjects:
+def subjects_of(values: Mapping[str, object], kinds: Mapping[str, SubjectKind]) -> Subjects:
     """The subjects that a call's values name; ``kinds`` says of which kind each parameter is."""
     found: dict[str, list[str]] = {}
     for name, kind in kinds.items():

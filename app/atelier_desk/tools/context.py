@@ -66,7 +66,7 @@ class ServerRequests(Protocol):
         """Ask the person, and wait. Cancelling takes the question back."""
         ...
 
-    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
         """Ask the run's model; the protocol's answer.
 
         Raises:

@@ -35,7 +35,7 @@ from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool,
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.sections import CUSTOM
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Names that every model server takes: one other name would make it refuse the whole request."""
@@ -66,7 +66,7 @@ class FunctionTool(Tool):
         arguments = {name: getattr(input, name) for name in type(input).model_fields}
         return {**arguments, self._context_name: context} if self._context_name else arguments
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """The function itself, as if it were not decorated."""
         return type(self).__dict__["function"](*args, **kwargs)
 

@@ -105,22 +105,22 @@ _ENDED = {
 """By what ended a command before its time."""
 
 
-def timed_out(result: Any) -> bool:
+def timed_out(result: object) -> bool:
     """Whether a call's result says that it was stopped because its time was over."""
     return isinstance(result, dict) and result.get("code") == "timeout"
 
 
-def stopped_by_user(result: Any) -> bool:
+def stopped_by_user(result: object) -> bool:
     """Whether a call's result says that a person stopped it before it was done."""
     return isinstance(result, dict) and result.get("ended_by") == "user"
 
 
-def stopped(result: Any) -> bool:
+def stopped(result: object) -> bool:
     """Whether a call's result says that it, or the sub-agent it started, was stopped: no failure of anybody."""
     return stopped_by_user(result) or (isinstance(result, dict) and result.get("code") == FailureCode.CANCELLED)
 
 
-def denied_by(result: Any) -> str:
+def denied_by(result: object) -> str:
     """The rule of the user's own that forbade a call; empty for a call that was not refused so."""
     return str(result.get("rule", "")) if isinstance(result, dict) and result.get("code") == "denied" else ""
 
@@ -153,7 +153,7 @@ def _of(code: str) -> str:
     return _(_BY_CODE[code]) if code in _BY_CODE else ""
 
 
-def _command(result: dict[str, Any]) -> str:
+def _command(result: dict[str, object]) -> str:
     """How a command ended."""
     status, duration = result.get("exit_status"), result.get("duration_ms")
     if result.get("code") == "exit_status" and isinstance(status, int):

@@ -6,14 +6,13 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.workspace.commands.link_resolution import inside
 
 _MOST_BYTES = 256 * 1024
 
 
-def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, Any] | None:
+def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, object] | None:
     """The content of ``package.json`` or of a TOML file of the folder; None for one that is not there, damaged, larger than 256 KiB, or a
     link to elsewhere, and for one whose content may not be told."""
     path = root / name

@@ -26,7 +26,7 @@ _KNOWN = 8
 class Caller(Protocol):
     """Who makes calls of servers."""
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], context: ToolContext) -> Answer | ServerAsks:
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext) -> Answer | ServerAsks:
         """The server's answer, or what it must know first; ``digest`` is of the definition that the call was decided about.
 
         Raises:
@@ -73,7 +73,7 @@ class McpTool(Tool):
     def definition(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
 
-    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, object]:
         found: dict[str, Any] = argument_coercion.read(self.schema, arguments)
         return found
 
@@ -94,7 +94,7 @@ class McpTool(Tool):
         return answer if isinstance(answer, ServerAsks) else outcome(answer, self.server)
 
 
-def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Caller, *, seen: str = "") -> McpTool:
+def make(server: McpServer, name: str, definition: Mapping[str, object], caller: Caller, *, seen: str = "") -> McpTool:
     """The tool of an approved definition; ``seen`` is the digest of what the server sends now, where it is another.
 
     Raises:
@@ -168,7 +168,7 @@ def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
 def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Models that see an object often send every parameter: null counts as left out where null is no value of it."""
 
-    def takes_null(property: Any) -> bool:
+    def takes_null(property: object) -> bool:
         kind = property.get("type") if isinstance(property, dict) else None
         return kind == "null" or (isinstance(kind, list) and "null" in kind) or (isinstance(property, dict) and kind is None)
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -28,7 +28,7 @@ from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 
 log = logging.getLogger(__name__)
 
-Executor = Callable[[Mapping[str, Any], ToolContext], Awaitable[Outcome]]
+Executor = Callable[[Mapping[str, object], ToolContext], Awaitable[Outcome]]
 
 _HEADINGS = {ToolCategory.COMMON: "Common Tools", ToolCategory.AGENT: "Agent Tools", ToolCategory.WORKFLOW: "Workflow Tools"}
 
@@ -37,7 +37,7 @@ class PreparedCall(NamedTuple):
     """A call that was checked: it is run with this very input, which is what was described and judged."""
 
     tool: Tool
-    input: Any
+    input: object
     described: Call
 
 
@@ -107,7 +107,7 @@ class ToolRegistry:
         if name not in self._tools:
             return None
 
-        async def executor(args: Mapping[str, Any], context: ToolContext) -> Outcome:
+        async def executor(args: Mapping[str, object], context: ToolContext) -> Outcome:
             return await self.execute(name, args, context)
 
         return executor
@@ -211,7 +211,7 @@ class ToolRegistry:
         more = f" Tools of sections are reached with {' and '.join(reaching)}." if reaching else ""
         return near, (f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}.") + more
 
-    def prepare(self, tool: Tool, args: Mapping[str, Any]) -> PreparedCall:
+    def prepare(self, tool: Tool, args: Mapping[str, object]) -> PreparedCall:
         """The call as it can be run: its arguments are checked here, and nowhere later.
 
         Raises:
@@ -221,7 +221,7 @@ class ToolRegistry:
         checked = validate(tool, args)
         return PreparedCall(tool, checked, described(tool, checked))
 
-    def prepared(self, name: str, args: Mapping[str, Any]) -> PreparedCall | ToolResult:
+    def prepared(self, name: str, args: Mapping[str, object]) -> PreparedCall | ToolResult:
         """The same of a tool by its name; where the call cannot be run, the error for the model."""
         tool = self._tools.get(name)
         if tool is None:
@@ -231,7 +231,7 @@ class ToolRegistry:
         except Exception as error:
             return _failed(tool, error)
 
-    def meant(self, name: str, args: Mapping[str, Any], own: Sequence[str] | None = None) -> tuple[str, dict[str, Any]] | ToolResult:
+    def meant(self, name: str, args: Mapping[str, object], own: Sequence[str] | None = None) -> tuple[str, dict[str, object]] | ToolResult:
         """The tool and arguments a call really means: those it stands for, or its own.
 
         A ``ToolResult`` is the error for the model: arguments that do not fit, a tool that would call itself, or an unknown name with the
@@ -250,7 +250,7 @@ class ToolRegistry:
             return ToolResult.failure(f"{name} cannot call itself. Give the name of the tool to run.", "invalid_arguments")
         return meant if self.has(meant[0]) else self.unknown(meant[0], own)
 
-    async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
+    async def execute(self, name: str, args: Mapping[str, object], context: ToolContext) -> Outcome:
         """Prepare a call and ``run`` it. Errors become results for the model: those of ``refusal``, ``prepared`` and ``run``."""
         tool = self._tools.get(name)
         refused = self.unknown(name, context.enabled_tools) if tool is None else self._refusal(tool, context)
@@ -324,7 +324,7 @@ class ToolRegistry:
         return capped(result, hint, to_model=self.max_result_chars)
 
 
-def described(tool: Tool, checked: Any) -> Call:
+def described(tool: Tool, checked: object) -> Call:
     """What a call is; ``checked`` is its input. A tool that cannot say it, because of a mistake in it, is taken to do anything: a person is
     asked."""
     try:

@@ -50,7 +50,7 @@ class Operation:
         return [name for name, info in self.fields().items() if info.is_required()]
 
 
-def operations_of(input_type: Any) -> list[Operation]:
+def operations_of(input_type: object) -> list[Operation]:
     """The members of an input, in the order they were written."""
     if isinstance(input_type, type) and issubclass(input_type, BaseModel):
         members: tuple[Any, ...] = (input_type,)
@@ -64,31 +64,31 @@ def operations_of(input_type: Any) -> list[Operation]:
     return found
 
 
-def parameters_of(input_type: Any) -> dict[str, Any]:
+def parameters_of(input_type: object) -> dict[str, object]:
     """An input's parameters as a JSON schema: type object at the top, no references, no titles."""
     operations = operations_of(input_type)
     schemas = [_inlined(_schema(operation.model)) for operation in operations]
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
-def variants_of(input_type: Any) -> tuple[dict[str, Any], ...]:
+def variants_of(input_type: object) -> tuple[dict[str, object], ...]:
     """One schema for each operation, for grammars: they hold a model to the fields the operation needs, which the flat form cannot say."""
     return tuple(_inlined(_schema(operation.model)) for operation in operations_of(input_type))
 
 
-def property_names(input_type: Any) -> set[str]:
+def property_names(input_type: object) -> set[str]:
     """Every parameter name any operation takes."""
     operations = operations_of(input_type)
     return {name for operation in operations for name in operation.fields()} | ({"operation"} if operations[0].names else set())
 
 
 @lru_cache(maxsize=1024)
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
+def _schema(model: type[BaseModel]) -> dict[str, object]:
     """As pydantic writes it, made once: every list of tools and every request asks for it. What reads it copies what it keeps."""
     return model.model_json_schema(by_alias=True)
 
 
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+def _inlined(schema: dict[str, Any]) -> dict[str, object]:
     definitions = schema.get("$defs", {})
     cleaned = _clean({key: value for key, value in schema.items() if key not in ("$defs", "description")}, definitions)
     return {"type": "object", "properties": {}, "additionalProperties": False, **cleaned}
@@ -103,7 +103,7 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     if "$ref" in node:
         target = definitions[node["$ref"].rsplit("/", 1)[-1]]
         return _clean({**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions)
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for key, value in node.items():
         if key in _DROPPED:
             continue
@@ -117,7 +117,7 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     return _without_null(_bounded(result))
 
 
-def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+def _without_null(node: dict[str, object]) -> dict[str, object]:
     options = node.get("anyOf")
     if not isinstance(options, list):
         return node
@@ -128,7 +128,7 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "anyOf": kept}
 
 
-def _bounded(node: dict[str, Any]) -> dict[str, Any]:
+def _bounded(node: dict[str, object]) -> dict[str, object]:
     length = node.get("maxLength")
     if isinstance(length, int) and length > MAX_GRAMMAR_LENGTH:
         node = {key: value for key, value in node.items() if key != "maxLength"}
@@ -137,9 +137,9 @@ def _bounded(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[str, Any]:
+def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[str, object]:
     names = [name for operation in operations for name in operation.names]
-    properties: dict[str, Any] = {"operation": {"type": "string", "enum": names, "description": "What to do."}}
+    properties: dict[str, object] = {"operation": {"type": "string", "enum": names, "description": "What to do."}}
     order = dict.fromkeys(name for operation in operations for name in operation.fields())
     for field in order:
         users = [
@@ -155,7 +155,7 @@ def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[st
     return {"type": "object", "properties": properties, "required": ["operation", *always], "additionalProperties": False}
 
 
-def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, Any]]], merged: Mapping[str, Any]) -> str:
+def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, object]]], merged: Mapping[str, object]) -> str:
     """Who takes a parameter, and what it means there: once for all operations to which it means the same."""
     meanings: dict[str, list[str]] = {}
     usual = next((str(schema["description"]) for _, schema in users if schema.get("description")), "")
@@ -208,7 +208,7 @@ def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
     return {"anyOf": [_shape(schema) for schema in schemas], "description": ""}
 
 
-def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]:
+def listed(parameters: Mapping[str, object], *, choices: bool = False) -> list[str]:
     """The parameters of a JSON schema of type object in a line each, for models that read a tool as text: name, ``*`` when it is required,
     choices or type, default, meaning. The schema may be from outside, and of any form.
 
@@ -224,7 +224,7 @@ def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]
     return lines
 
 
-def _parts(schema: Any) -> list[str]:
+def _parts(schema: object) -> list[str]:
     """The parts of an object, or of the objects of a list, in a line each, where something is said of them."""
     inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
     parts = inner.get("properties") if isinstance(inner, Mapping) else None
@@ -234,17 +234,17 @@ def _parts(schema: Any) -> list[str]:
     return [_line(name, each, name in _names(inner)) for name, each in told.items()]
 
 
-def _names(schema: Mapping[str, Any]) -> Sequence[Any]:
+def _names(schema: Mapping[str, object]) -> Sequence[Any]:
     required = schema.get("required")
     return required if isinstance(required, list) else ()
 
 
-def _has_choices(schema: Any) -> bool:
+def _has_choices(schema: object) -> bool:
     inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
     return isinstance(inner, Mapping) and any(key in inner for key in ("enum", "properties", "anyOf"))
 
 
-def _line(name: str, schema: Any, required: bool) -> str:
+def _line(name: str, schema: object, required: bool) -> str:
     given = schema if isinstance(schema, Mapping) else {}
     default, meaning = given.get("default"), " ".join(str(given.get("description") or "").split())
     plain = default not in _SAYS_NOTHING and not isinstance(default, Mapping)
@@ -252,7 +252,7 @@ def _line(name: str, schema: Any, required: bool) -> str:
     return f"{head}: {meaning}" if meaning else head
 
 
-def _kind(schema: Any, depth: int = 0) -> str:
+def _kind(schema: object, depth: int = 0) -> str:
     """A type in few words: ``string``, ``a|b``, ``integer[]``, ``{name*, size}``; below lists of lists of lists, ``any``."""
     if not isinstance(schema, Mapping) or depth > _LISTS:
         return "any"
@@ -272,5 +272,5 @@ def _kind(schema: Any, depth: int = 0) -> str:
 _LISTS = 3
 
 
-def _shape(schema: dict[str, Any]) -> dict[str, Any]:
+def _shape(schema: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in schema.items() if key != "description"}

@@ -46,7 +46,7 @@ class StreamEvent(Model):
             self.__dict__["_payload"] = known
         return known[1]
 
-    def wire(self) -> dict[str, Any]:
+    def wire(self) -> dict[str, object]:
         """The flat object that leaves the process."""
         envelope = self.model_dump(mode="json", exclude={"data"})
         return {**envelope, **self.data}

@@ -54,7 +54,7 @@ class ChunkType(StrEnum):
     ERROR = "error"
 
 
-def optional(default: Any) -> Any:
+def optional(default: object) -> Any:
     """A field that is sent only when it is not ``default``; every other one is sent always."""
     return Field(default=default, exclude_if=lambda value: value == default)
 

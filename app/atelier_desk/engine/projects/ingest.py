@@ -257,7 +257,7 @@ class Ingestion:
         return {each.path: each for each in await self._repo.files(self._project.id) if _inside(each.path, below)}
 
     async def _write_all(
-        self, index: ProjectIndex, answers: asyncio.Queue[dict[str, Any] | None], askers: int, known: dict[str, FileState]
+        self, index: ProjectIndex, answers: asyncio.Queue[dict[str, object] | None], askers: int, known: dict[str, FileState]
     ) -> None:
         """Write what comes in batches, each while the next is read."""
         batch = _Batch()
@@ -424,7 +424,7 @@ class Ingestion:
     def _reader(self) -> Reader:
         return Reader(self._place.root, self._place.closed, project_key(self._project.id), self._project.readable)
 
-    def _say(self, **fields: Any) -> None:
+    def _say(self, **fields: object) -> None:
         # Not validated: this is done for every file.
         self.state = self.state.model_copy(update=fields)
         self._show(force="stage" in fields)

@@ -68,7 +68,7 @@ class Reader:
                 yield {"path": path, "hash": "", "size": 0, "problem": (PROBLEMS.get(why, TOO_LONG), {}), "skipped": False,
                        "kind": "", "language": "", "entities": [], "symbols": ""}  # fmt: skip
 
-    async def pages(self, pages: Sequence[tuple[str, str, str]]) -> AsyncGenerator[dict[str, Any], None]:
+    async def pages(self, pages: Sequence[tuple[str, str, str]]) -> AsyncGenerator[dict[str, object], None]:
         """What ``worker`` makes of pages (address, title, Markdown)."""
         async with aclosing(self._ask({"pages": pages})) as answers:
             async for answer in answers:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, StorageError
@@ -285,7 +285,7 @@ class Driver:
 
         await self._teams.conclude(self._handle, decide, clear_partial=True)
 
-    async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
+    async def _in_time(self, state: RunState, work: Coroutine[object, None, None]) -> None:
         """Do a step within the time that is left of the budget; when it is over, close what is open and pause."""
         left = budget.seconds_left(state.agent, state.raised_limits, state.spent)
         if left is None or state.final_only:

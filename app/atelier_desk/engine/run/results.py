@@ -74,7 +74,7 @@ async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> li
     return parts
 
 
-def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
+def noting_edits(result: ToolResult, arguments: dict[str, object]) -> ToolResult:
     """The result of a call whose arguments a person changed, to be cut anew: the model must know that what ran is not what it wrote."""
     data = {"note": "The user changed the arguments before allowing this call.", "arguments_used": arguments}
     return replace(result, data={**result.data, **data})

@@ -28,7 +28,7 @@ CHILD_REPORTS = "child_reports"
 """Reason of the note with the reports of sub-agents that worked in the background."""
 
 
-def with_child(state: RunState, child_id: str, **changes: Any) -> RunState:
+def with_child(state: RunState, child_id: str, **changes: object) -> RunState:
     """The state with one sub-agent changed; one that is over stays as it ended."""
     children = tuple(
         child.model_copy(update=changes) if child.id == child_id and not child.status.over else child for child in state.children

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
@@ -209,7 +208,7 @@ class ToolCalls:
         )
 
     @staticmethod
-    def _details(state: RunState, ready: PreparedCall) -> dict[str, Any]:
+    def _details(state: RunState, ready: PreparedCall) -> dict[str, object]:
         """What a card shows, with where a yes from now on would hold."""
         described = ready.described
         local = bool(described.subjects.command or described.subjects.paths or ready.tool.needs_workspace)

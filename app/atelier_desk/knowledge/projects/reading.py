@@ -73,7 +73,7 @@ def read(key: str, path: str, data: bytes) -> dict[str, Any]:
     return _rows(key, path, parse(path, data), data)
 
 
-def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, Any]:
+def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, object]:
     """The same of a page of the web, by its Markdown."""
     made = _rows(key, address, parse("page.md", data), data, page=title or address)
     return {**made, "kind": "page", "problem": None}
@@ -118,7 +118,7 @@ def kept(text: str) -> StoredFile:
     return StoredFile(ids, made)
 
 
-def _problem(found: Parsed) -> tuple[str, dict[str, Any]] | None:
+def _problem(found: Parsed) -> tuple[str, dict[str, object]] | None:
     """The words for what the grammar did not understand."""
     if found.language == "pdf" and not any(section.text.strip() for section in found.sections):
         return NO_TEXT, {}

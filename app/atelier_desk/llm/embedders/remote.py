@@ -92,7 +92,7 @@ class RemoteEmbedder:
         """Close connections."""
         await self._provider.aclose()
 
-    async def _vectors(self, texts: list[str]) -> list[Any]:
+    async def _vectors(self, texts: list[str]) -> list[object]:
         """Vectors of a batch; one the model cannot take is halved, and a text by itself is cut until it fits.
 
         Models with windows as short as 512 tokens are common, and servers refuse what is longer, or what is longer together.

@@ -41,7 +41,7 @@ class GgufHead:
         needed_bytes: the least size of a whole file, from the last tensor's offset and shape.
     """
 
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
     needed_bytes: int
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -209,7 +210,7 @@ class ModelStore:
         except (OSError, ValueError):
             return {"downloaded": {}, "checked": {}}
 
-    def _read(self) -> dict[str, dict[str, Any]]:
+    def _read(self) -> dict[str, dict[str, object]]:
         """Raises ValueError or OSError where it is there and is not a manifest."""
         try:
             loaded = json.loads((self.models_dir / MANIFEST).read_text("utf-8"))
@@ -217,12 +218,12 @@ class ModelStore:
             loaded = {}
         if not isinstance(loaded, dict):
             raise ValueError("not a list of model files")
-        parts: dict[str, dict[str, Any]] = {key: loaded.get(key, {}) for key in ("downloaded", "checked")}
+        parts: dict[str, dict[str, object]] = {key: loaded.get(key, {}) for key in ("downloaded", "checked")}
         if not all(isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values()) for part in parts.values()):
             raise ValueError("not a list of model files")
         return parts
 
-    def _save(self, manifest: dict[str, Any]) -> None:
+    def _save(self, manifest: Mapping[str, object]) -> None:
         """Write the manifest in one step; one that cannot be read is put aside first. A folder that cannot be written only costs computing
         the sums again next time."""
         target = self.models_dir / MANIFEST

@@ -6,6 +6,7 @@ signal: destroying the server while it generates blocks for minutes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.support.worker.child import serve
@@ -14,7 +15,7 @@ _servers: list[Any] = []
 """Kept while the process lives."""
 
 
-def _start(config: dict[str, Any]) -> str:
+def _start(config: Mapping[str, object]) -> str:
     """Load the model and listen on a random loopback port; returns the address when the server answers."""
     import xllamacpp
 

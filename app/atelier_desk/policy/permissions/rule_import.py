@@ -104,7 +104,7 @@ def read(text: str) -> tuple[Line, ...]:
     return tuple(read_lines)
 
 
-def _claude(found: dict[str, Any]) -> Iterator[Line]:
+def _claude(found: dict[str, object]) -> Iterator[Line]:
     for action in Action:
         entries = found.get(action.value, [])
         for entry in entries if isinstance(entries, list) else [entries]:
@@ -131,7 +131,7 @@ def _line(source: str, action: Action, entry: str) -> Line:
     return _rules(source, action, [f"{tool}({argument})" for tool in tools])
 
 
-def _opencode(found: dict[str, Any]) -> Iterator[Line]:
+def _opencode(found: dict[str, object]) -> Iterator[Line]:
     """The last rule that matches wins there, the strictest here: what a later rule loosens is left to be written by hand."""
     for key, said in found.items():
         if isinstance(said, str):

@@ -15,7 +15,7 @@ from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.results import as_json
 
 
-def _as_text(value: Any) -> Any:
+def _as_text(value: Any) -> object:
     return as_json(value) if isinstance(value, dict | list | int | float) else value
 
 

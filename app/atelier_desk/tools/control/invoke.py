@@ -48,7 +48,7 @@ class InvokeTool(ControlTool):
     def offered(self, offer: OfferedTool) -> bool:
         return offer.mode is ToolMode.INVOKE
 
-    def stands_for(self, input: InvokeToolInput) -> tuple[str, dict[str, Any]]:
+    def stands_for(self, input: InvokeToolInput) -> tuple[str, dict[str, object]]:
         return input.tool_name, dict(input.arguments)
 
     async def run(self, input: InvokeToolInput, context: ToolContext) -> Outcome:

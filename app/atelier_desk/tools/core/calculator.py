@@ -52,7 +52,7 @@ def _written(input: CalculatorInput) -> str:
             return str(input.name)
 
 
-Value = Annotated[Any, PlainValidator(_number), WithJsonSchema({"type": "number"})]
+Value = Annotated[object, PlainValidator(_number), WithJsonSchema({"type": "number"})]
 UnaryName = Literal[
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10", "abs", "sign",
     "floor", "ceil", "round", "trunc", "degrees", "radians",

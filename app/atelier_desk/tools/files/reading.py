@@ -113,7 +113,7 @@ def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
         used += len(row) + 1
     after = input.offset + len(shown)
     more = {"next_offset": after} if after <= len(lines) else {}
-    encoding: dict[str, Any] = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
+    encoding: dict[str, object] = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
     if text.guessed:
         encoding["encoding_guessed"] = True
     empty = {} if lines else {"note": "The file is empty."}

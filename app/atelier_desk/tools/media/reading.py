@@ -149,7 +149,7 @@ class ListImages(MediaTool):
         return ToolResult.ok(count=len(hits), images=rows, **({"note": cut} if cut else {}))
 
 
-def _pixels(handle: int) -> dict[str, Any]:
+def _pixels(handle: int) -> dict[str, object]:
     """Width and height as the head of a file says them."""
 
     def read(offset: int, count: int) -> bytes:

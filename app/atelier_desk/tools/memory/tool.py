@@ -389,13 +389,13 @@ def _shown(memory: Memory) -> dict[str, Any]:
     return {**data, "scope": _scope_of(memory)}
 
 
-def _compact(memory: Memory) -> dict[str, Any]:
+def _compact(memory: Memory) -> dict[str, object]:
     cut = memory.content if len(memory.content) <= PREVIEW else memory.content[:PREVIEW] + "…"
     data = memory.model_dump(mode="json", include={"id", "type", "tags", "importance", "workflow_id", "created_at"})
     return {**data, "preview": cut}
 
 
-def _hit(hit: MemoryHit) -> dict[str, Any]:
+def _hit(hit: MemoryHit) -> dict[str, object]:
     parts = {
         name: None if value is None else round(value, 4)
         for name, value in hit.model_dump(include={"score", "relevance", "lexical", "cosine", "certainty", "importance", "recency"}).items()

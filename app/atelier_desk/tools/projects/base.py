@@ -142,7 +142,7 @@ def real(where: WorkspacePath, context: ToolContext) -> str:
     return found
 
 
-def told(entity: Entity, **more: Any) -> dict[str, Any]:
+def told(entity: Entity, **more: object) -> dict[str, Any]:
     """An entity as a model reads it."""
     lines = {"lines": f"{entity.start_line}-{entity.end_line}"} if entity.start_line else {}
     said = {"type": entity.type, "path": entity.path, "signature": entity.signature, "docstring": entity.docstring[:300]}

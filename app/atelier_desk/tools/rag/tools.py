@@ -82,7 +82,7 @@ class RagTool(ProjectTool):
         return {"not_read_yet": names, "hint": "ingest_directory reads a project to its end."} if names else {}
 
 
-def _hit(hit: ProjectHit) -> dict[str, Any]:
+def _hit(hit: ProjectHit) -> dict[str, object]:
     return told(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
 
 

@@ -333,7 +333,7 @@ def facts(kept: KeptOutput) -> dict[str, Any]:
     """What every result says of a command: how it went, and its output or head and tail of it."""
     process = kept.process
     shown = process.output.shown()
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "exit_status": process.status,
         "output": shown.text,
         "duration_ms": round(process.duration_s * 1000),
@@ -378,7 +378,7 @@ TITLES = {
 """What stands above an output, by the sandbox the command ran in."""
 
 
-def _ended(kept: KeptOutput, said: dict[str, Any]) -> ToolResult:
+def _ended(kept: KeptOutput, said: dict[str, object]) -> ToolResult:
     process = kept.process
     if process.ended_by:
         code = "timeout" if process.ended_by == "timeout" else "ended"

@@ -67,16 +67,16 @@ _NO_NETWORK = re.compile(
 """What programs print where there is no network (curl, git, Python, node, Rust, macOS)."""
 
 
-def no_network(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+def no_network(output: str, box: Mapping[str, object] | None) -> dict[str, str]:
     """For the model: that a command had no network, when its output says that it missed it. ``box``: its sandbox."""
     if box is None or box.get("kind") == "network" or not _NO_NETWORK.search(output):
         return {}
     return {"no_network": 'It ran without the network. If it needs it, call it again with sandbox "network": the user is asked.'}
 
 
-def of_repositories(guarded: Guarded) -> dict[str, Any]:
+def of_repositories(guarded: Guarded) -> dict[str, object]:
     """For the model; empty when nothing was done."""
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     for name in _NOTES:
         names = _names(guarded, name)
         if names:
@@ -98,7 +98,7 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     return tuple(found)
 
 
-def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, Any]:
+def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, object]:
     """For the model, of protected files: what was held, restored or left; what ``result`` says of repositories stays in it.
 
     ``guarded``: those the command must not change, which a command that failed at them is told.

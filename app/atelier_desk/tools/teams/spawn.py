@@ -197,7 +197,7 @@ class SpawnAgentTool(TeamTool):
 
 
 def _shown(child: ChildState) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "id": child.id,
         "name": child.name,
         "status": child.status.value,

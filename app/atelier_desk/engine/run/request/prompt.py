@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from atelier_desk.domain import limits
@@ -60,7 +59,7 @@ ANSWER_FORM = (
 )
 
 
-def answer_form(schema: Mapping[str, Any]) -> str:
+def answer_form(schema: Mapping[str, object]) -> str:
     """The schema of an agent's answers in words. It stands here whatever the server is told: some take no schema, or none beside tools."""
     # "</" in a text of the schema must not end the frame; JSON has another way to write it.
     text = json.dumps(schema, ensure_ascii=False).replace("</", "<\\/")
