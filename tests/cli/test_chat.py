@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
@@ -76,7 +76,7 @@ class Endless:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         yield TextDelta(content="One moment")
         self.asked.set()
         await asyncio.Event().wait()

@@ -16,7 +16,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ class Carpenter(ScriptedModel):
         super().__init__([])
         self._hold_at = hold_at
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         done = sum(message.role is Role.TOOL for message in request.messages)
         if done == self._hold_at:
             yield TextDelta(content="Let me think about it")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ class Eye:
         self.asked: list[ChatRequest] = []
         self.used: Usage | None = None
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         self.asked.append(request)
         for word in self.words:
             yield TextDelta(content=word)

@@ -14,7 +14,7 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -46,7 +46,7 @@ class Prepared:
     def __init__(self, deltas: list[ChatDelta]) -> None:
         self._deltas = deltas
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         for delta in self._deltas:
             yield delta
 

@@ -6,6 +6,7 @@ Not in the default suite: it needs about 1.5 GB of packages in an environment of
 
 import importlib.util
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +25,14 @@ def weights() -> Path:
 
 
 @pytest.fixture
-async def embedder(monkeypatch):
+async def embedder(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SentenceTransformersEmbedder]:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     made = SentenceTransformersEmbedder(str(weights()))
     yield made
     await made.aclose()
 
 
-async def test_real_vectors_are_unit_and_know_what_is_alike(embedder):
+async def test_real_vectors_are_unit_and_know_what_is_alike(embedder: SentenceTransformersEmbedder) -> None:
     texts = ["the cat sleeps on the sofa", "a kitten naps on the couch", "the price of oil rose today"]
     vectors = await embedder.embed(texts)
     assert vectors.shape == (3, 384)
@@ -41,7 +42,7 @@ async def test_real_vectors_are_unit_and_know_what_is_alike(embedder):
     assert vectors[0] @ vectors[1] > 0.5 > vectors[0] @ vectors[2] + 0.2
 
 
-async def test_the_process_is_loaded_once(embedder):
+async def test_the_process_is_loaded_once(embedder: SentenceTransformersEmbedder) -> None:
     await embedder.embed(["warm"])
     pid = embedder._worker.pid
     started = time.monotonic()
@@ -50,7 +51,7 @@ async def test_the_process_is_loaded_once(embedder):
     assert time.monotonic() - started < 30
 
 
-async def test_a_model_that_is_not_there_is_an_error_offline(monkeypatch):
+async def test_a_model_that_is_not_there_is_an_error_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     embedder = SentenceTransformersEmbedder("nobody/no-such-model")
     with pytest.raises(ProviderError) as caught:

@@ -60,7 +60,7 @@ def _type(kind: Any, bounds: dict[type, Any]) -> st.SearchStrategy[Any]:
         return st.dictionaries(TEXT, _type(get_args(kind)[1], {}), max_size=3)
     if origin is Literal:
         return st.sampled_from(get_args(kind))
-    if kind is Any:
+    if kind in (Any, object):
         return JSON
     if kind is str:
         least = bounds.get(annotated_types.MinLen)

@@ -73,7 +73,7 @@ def test_a_parameter_needs_a_type() -> None:
     with pytest.raises(UsageError, match="text"):
 
         @tool
-        def untyped(text):  # type: ignore[no-untyped-def]
+        def untyped(text):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
             """Untyped."""
 
 

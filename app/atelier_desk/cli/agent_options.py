@@ -49,7 +49,9 @@ class Chosen:
             await atelier.workflows.choose(workflow.id, self.choices, agent_id=self.agent_id)
 
 
-async def chosen_agent(atelier: Atelier, arguments: Namespace, workflow: Workflow | None, schema: dict[str, Any] | None = None) -> Chosen:
+async def chosen_agent(
+    atelier: Atelier, arguments: Namespace, workflow: Workflow | None, schema: dict[str, object] | None = None
+) -> Chosen:
     """The agent to send with: the one that is named, else the workflow's, else the default one, as the options change it.
 
     ``schema`` is that of ``--schema``.
@@ -88,7 +90,7 @@ async def chosen_model(atelier: Atelier, arguments: Namespace, agent: Agent, wor
     choices = workflow.choices if workflow is not None else Choices()
     if workflow is not None and agent.id != workflow.agent_id:
         choices = choices.without_model()
-    changes: dict[str, Any] = {}
+    changes: dict[str, object] = {}
     if arguments.provider is not None or arguments.model is not None:
         provider = arguments.provider or choices.provider or agent.config.provider
         await atelier.providers.get(provider)
@@ -98,7 +100,7 @@ async def chosen_model(atelier: Atelier, arguments: Namespace, agent: Agent, wor
     return checks.changed(choices, _("agent"), **changes) if changes else choices
 
 
-def _changes(arguments: Namespace) -> dict[str, Any]:
+def _changes(arguments: Namespace) -> dict[str, object]:
     fields = ("tools", "tool_mode", "tool_dialect", "approval")
     found = {name: getattr(arguments, name) for name in fields if getattr(arguments, name) is not None}
     if "approval" in found:

@@ -36,7 +36,7 @@ class Answers(Asker[UserQuestion]):
     how = N_("Answer with: atelier questions answer ID; then continue with: atelier resume {workflow}")
 
     def __init__(
-        self, atelier: Atelier, out: Output, mode: str = "ask", *, queue: Sequence[Any] = (), by_text: dict[str, Any] | None = None
+        self, atelier: Atelier, out: Output, mode: str = "ask", *, queue: Sequence[object] = (), by_text: dict[str, object] | None = None
     ) -> None:
         super().__init__(out, atelier.questions)
         self._questions = atelier.questions
@@ -172,7 +172,7 @@ def server_lines(asked: UserQuestion) -> list[str]:
     return lines
 
 
-def _check_all(values: list[Any], path: str) -> None:
+def _check_all(values: list[object], path: str) -> None:
     for value in values:
         if value is None or isinstance(value, str):
             continue

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
 
 from atelier_desk.cli import approval_text
 from atelier_desk.cli.answering import Asker
@@ -52,7 +51,7 @@ class Decisions(Asker[ApprovalRequest]):
         return True
 
     async def _approve(
-        self, asked: ApprovalRequest, arguments: dict[str, Any] | None = None, scope: ApprovalScope = ApprovalScope.ONCE
+        self, asked: ApprovalRequest, arguments: dict[str, object] | None = None, scope: ApprovalScope = ApprovalScope.ONCE
     ) -> None:
         await self._give(asked, self._approvals.approve(asked.id, arguments, scope))
 
@@ -133,7 +132,7 @@ class Decisions(Asker[ApprovalRequest]):
             left = await self._approvals.seen(approval_id, round(TICK_S * 1000))
 
 
-def parse_arguments(text: str) -> dict[str, Any]:
+def parse_arguments(text: str) -> dict[str, object]:
     """Arguments of a call from JSON.
 
     Raises:

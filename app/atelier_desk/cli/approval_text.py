@@ -63,7 +63,7 @@ def lineage(above: Sequence[Any], name: str) -> str:
     return " → ".join([*names, name or _("The agent")])
 
 
-def call_text(shown: Presentation, tool: str, arguments: Any, *, over: bool = False) -> str:
+def call_text(shown: Presentation, tool: str, arguments: object, *, over: bool = False) -> str:
     """A call in one line, in the words of its tool; one without such words is its title, else its name, with the arguments."""
     said = shown.words(over=over)
     return short(said.localized(_)) if said.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))

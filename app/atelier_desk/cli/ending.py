@@ -7,7 +7,6 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.support.i18n import _
@@ -35,7 +34,7 @@ def ending_by_signal(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
             watch.start()
             cancel(number)
 
-    def on_signal(number: int, frame: Any) -> None:
+    def on_signal(number: int, frame: object) -> None:
         if number == signal.SIGINT and terminal.catches_ctrl_c:
             # The command deals with it, the way a chat stops an answer.
             loop.call_soon_threadsafe(ctrl_c, number)

@@ -6,7 +6,6 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.cli.output import Output, in_thread
 from atelier_desk.domain import answers, limits
@@ -66,7 +65,7 @@ def _begin(path: Path, most: int) -> bytes:
         return file.read(most + 1)
 
 
-async def schema_from(out: Output, name: str) -> dict[str, Any] | None:
+async def schema_from(out: Output, name: str) -> dict[str, object] | None:
     """The schema of a file, checked; None for an empty one.
 
     Raises:

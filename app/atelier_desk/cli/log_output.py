@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.support import logs
 
-_redactor: Any = None
+_redactor: object = None
 
 
 def start_logging(level: str | None, directory: Path | None = None) -> None:

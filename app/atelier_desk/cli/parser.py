@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import builtins
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
 from math import inf, nan
@@ -94,12 +94,12 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise Usage(self.format_usage() + _("{program}: error: {problem}", program=self.prog, problem=message) + "\n")
 
-    def print_help(self, file: Any = None) -> NoReturn:
+    def print_help(self, file: object = None) -> NoReturn:
         raise HelpShown(self.format_help())
 
 
 class _Version(argparse.Action):
-    def __call__(self, *given: Any, **named: Any) -> NoReturn:
+    def __call__(self, *given: object, **named: object) -> NoReturn:
         raise HelpShown(f"Atelier {__version__}\n")
 
 
@@ -206,10 +206,10 @@ def limit(to: argparse._ActionsContainer, default: int, help: str | None = None)
     to.add_argument("--limit", metavar="N", type=number(int, least=1), default=default, help=help)
 
 
-def number(kind: type, *, least: float) -> Any:
+def number(kind: Callable[[str], float], *, least: float) -> Callable[[str], float]:
     """An argument type: a number of ``kind`` that is at least ``least``. argparse names the option before what is wrong with it."""
 
-    def convert(text: str) -> Any:
+    def convert(text: str) -> float:
         try:
             value = kind(text)
         except ValueError:

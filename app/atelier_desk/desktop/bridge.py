@@ -145,7 +145,7 @@ class Bridge(QObject):
         """See ``remote.Engine``: nothing but the classes of its services may be looked at from here."""
         return self._thread.engine if self._thread is not None else None
 
-    async def run(self, service: str, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any:
+    async def run(self, service: str, method: str, args: tuple[object, ...], fields: dict[str, object]) -> Any:
         """Call a coroutine method on the engine's loop and await its result here. For ``engine`` alone."""
         import asyncio
 

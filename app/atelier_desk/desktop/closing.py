@@ -13,7 +13,6 @@ from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
-    from typing import Any
 
     from atelier_desk.desktop.widgets.message_box import MessageBox
     from atelier_desk.desktop.window_actions import WindowActions
@@ -88,7 +87,7 @@ class ClosingQuestion(QObject):
     def _over(self, _code: int) -> None:
         self._box = None
 
-    def _then(self, work: Coroutine[Any, Any, object]) -> None:
+    def _then(self, work: Coroutine[object, None, object]) -> None:
         async def finish() -> None:
             await work
             self._end()

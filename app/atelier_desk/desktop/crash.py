@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO
 
 from atelier_desk import __version__
 
@@ -56,7 +56,7 @@ class CrashHandler:
         logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
         self._show(text, self._write(text))
 
-    def loop_handler(self, _loop: Any, context: dict[str, Any]) -> None:
+    def loop_handler(self, _loop: object, context: dict[str, object]) -> None:
         """For ``loop.set_exception_handler``."""
         error = context.get("exception")
         if isinstance(error, Exception):

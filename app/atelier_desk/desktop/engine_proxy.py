@@ -22,7 +22,7 @@ class EngineCalls(Services):
     """What the window may call of an ``Atelier``: the services and the runs, and nothing of what they are made of."""
 
     runs: RunManager
-    go_on: Callable[[], Coroutine[Any, Any, None]]
+    go_on: Callable[[], Coroutine[object, None, None]]
     run_diagnostics: Callable[[], Coroutine[Any, Any, list[Check]]]
 
 
@@ -35,7 +35,7 @@ class Engine(Protocol):
     @property
     def opened(self) -> object | None: ...
 
-    async def run(self, service: str, method: str, args: tuple[Any, ...], fields: dict[str, Any]) -> Any: ...
+    async def run(self, service: str, method: str, args: tuple[object, ...], fields: dict[str, object]) -> Any: ...
 
 
 class Remote:
@@ -50,7 +50,7 @@ class Remote:
     def __init__(self, engine: Engine, service: str = "") -> None:
         self._engine, self._service = engine, service
 
-    def __getattr__(self, name: str) -> Remote | Callable[..., Awaitable[Any]]:
+    def __getattr__(self, name: str) -> Remote | Callable[..., Awaitable[object]]:
         if name.startswith("__"):
             raise AttributeError(name)
         path = f"{self._service}.{name}" if self._service else name
@@ -60,7 +60,7 @@ class Remote:
         if opened is not None:
             check_callable(type(attrgetter(self._service)(opened) if self._service else opened), name)
 
-        async def call(*args: Any, **fields: Any) -> Any:
+        async def call(*args: object, **fields: object) -> Any:
             return await self._engine.run(self._service, name, args, fields)
 
         return call

@@ -43,7 +43,7 @@ class Jobs:
         self._once: dict[Hashable, asyncio.Task[Any]] = {}
         owner.destroyed.connect(self.cancel)
 
-    def start(self, work: Coroutine[Any, Any, T], key: str = "") -> asyncio.Task[T]:
+    def start(self, work: Coroutine[object, None, T], key: str = "") -> asyncio.Task[T]:
         """Run ``work`` in the UI loop. A job with the same non-empty key that still runs is cancelled: only the newest counts."""
         import asyncio
 
@@ -59,7 +59,7 @@ class Jobs:
         started.add_done_callback(self._finished)
         return started
 
-    def once(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T] | None:
+    def once(self, key: Hashable, work: Callable[[], Coroutine[object, None, T]]) -> asyncio.Task[T] | None:
         """Start ``work()``; None, and nothing is started, while the last one with this key runs: a second click does nothing.
 
         A key says what is done and to what, such as ``("resume", run_id)``: other runs can be resumed meanwhile. It is free again when the
@@ -87,11 +87,11 @@ class Jobs:
             await asyncio.wait(list(self._tasks))
             await asyncio.sleep(0)
 
-    def _forget(self, key: Hashable, ended: asyncio.Task[Any]) -> None:
+    def _forget(self, key: Hashable, ended: asyncio.Task[object]) -> None:
         if self._once.get(key) is ended:
             del self._once[key]
 
-    def _finished(self, task: asyncio.Task[Any]) -> None:
+    def _finished(self, task: asyncio.Task[object]) -> None:
         self._tasks.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_error(error_text(error))

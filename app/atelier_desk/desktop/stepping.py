@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
@@ -28,7 +28,7 @@ LOOK_MS = 60
 """Milliseconds after a run's state changed before the bar asks what waits: a team changes many at once."""
 MOST_NAMED = 3
 """Agents whose next step is told when several wait."""
-Act = Callable[[str], Coroutine[Any, Any, object]]
+Act = Callable[[str], Coroutine[object, None, object]]
 """Something that is done to a run."""
 NEXT_KEY, RUN_ON_KEY = "F10", "F5"
 
@@ -131,7 +131,7 @@ class StepBar(QFrame):
         self._freed |= {step.root_run_id for step in self.waiting}
         self._each(self._let_go, [step.run_id for step in self.waiting])
 
-    def _let_go(self, run_id: str) -> Coroutine[Any, Any, None]:
+    def _let_go(self, run_id: str) -> Coroutine[object, None, None]:
         return self.bridge.engine.runs.steering.resume(run_id, mode=RunMode.AUTO)
 
     def _each(self, act: Act, run_ids: list[str]) -> None:

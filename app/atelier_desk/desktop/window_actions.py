@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 
@@ -72,7 +72,7 @@ class WindowActions(WindowParts):
         if self.chat.workflow_id:
             self.sidebar.workflow_actions.with_one(self.chat.workflow_id, run)
 
-    def _set(self, **fields: Any) -> None:
+    def _set(self, **fields: object) -> None:
         self.bridge.jobs.start(self.bridge.engine.settings.update(**fields))
 
     def _size_columns(self) -> None:

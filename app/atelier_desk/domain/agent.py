@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -99,7 +99,7 @@ class AgentConfig(Model):
     """Seconds a visible question waits; 0 waits forever."""
     approval: ApprovalMode = ApprovalMode.SELECTIVE
     budget: Budget = Budget()
-    answer_schema: dict[str, Any] | None = Field(default=None, exclude_if=lambda value: value is None)
+    answer_schema: dict[str, object] | None = Field(default=None, exclude_if=lambda value: value is None)
     """JSON Schema (type object) of its final answers; None does not restrict them. See ``domain.answers``."""
 
     @field_validator("name", "system_prompt")

@@ -20,7 +20,7 @@ _PROBLEM = 400
 """Maximum characters of a reported problem: the validator repeats the whole value."""
 
 
-def schema_of(text: str) -> dict[str, Any] | None:
+def schema_of(text: str) -> dict[str, object] | None:
     """Parse and check a schema that a person wrote; None for a blank text.
 
     Raises:
@@ -48,7 +48,7 @@ def schema_of(text: str) -> dict[str, Any] | None:
 _EXAMPLE = '{"type": "object", "properties": {"title": {"type": "string"}}}'
 
 
-def text_of(schema: Mapping[str, Any] | None) -> str:
+def text_of(schema: Mapping[str, object] | None) -> str:
     """Return the schema as editable text; empty for None."""
     return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
 
@@ -172,7 +172,7 @@ def _has_patterns(value: Any) -> bool:
     return False
 
 
-def _resolve(schema: Mapping[str, Any]) -> None:
+def _resolve(schema: Mapping[str, object]) -> None:
     """Raise for a reference without a target, which would otherwise only show with certain answers."""
     from referencing import Registry
     from referencing.jsonschema import DRAFT202012

@@ -179,7 +179,7 @@ class ApprovalRequest(Model):
     about: str = ""
     always: tuple[str, ...] = ()
     arguments: dict[str, Any] = {}
-    edited: dict[str, Any] | None = None
+    edited: dict[str, object] | None = None
     details: dict[str, Any] = {}
     presentation: Presentation = Presentation()
     subjects: Subjects = Subjects()
@@ -204,6 +204,6 @@ class ApprovalRequest(Model):
         return Holds(RuleScope.WORKFLOW, self.workflow_id) if self.subjects.command or self.subjects.paths else EVERYWHERE
 
 
-def same_arguments(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def same_arguments(one: dict[str, object], other: dict[str, object]) -> bool:
     """Whether two values are the same JSON: in Python ``1 == True``."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)

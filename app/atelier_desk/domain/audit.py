@@ -156,7 +156,7 @@ def hide_secrets(text: str) -> str:
     return text
 
 
-def detail_of(subjects: Subjects, arguments: Mapping[str, Any]) -> str:
+def detail_of(subjects: Subjects, arguments: Mapping[str, object]) -> str:
     """Summarise a call on one line.
 
     Its command, otherwise addresses, files and agents, otherwise arguments. Not yet cut.
@@ -171,11 +171,11 @@ def cut(text: str) -> str:
     return shorten(text, DETAIL)
 
 
-def _compact(arguments: Mapping[str, Any]) -> str:
+def _compact(arguments: Mapping[str, object]) -> str:
     return json.dumps(_hidden(arguments), ensure_ascii=False, default=str) if arguments else ""
 
 
-def _hidden(value: Any) -> Any:
+def _hidden(value: Any) -> object:
     """Hide values whose name marks them as secrets, and drop what would be cut anyway."""
     if isinstance(value, Mapping):
         items = islice(value.items(), DETAIL)

@@ -152,7 +152,7 @@ class Form(Model):
 
     fields: tuple[FormField, ...] = Field(default=(), max_length=MOST_FIELDS)
 
-    def problems(self, values: Mapping[str, Any]) -> dict[str, str]:
+    def problems(self, values: Mapping[str, object]) -> dict[str, str]:
         """Return the problems of values by field; ``unknown`` for a name without a field."""
         found = {name: "unknown" for name in values if all(field.name != name for field in self.fields)}
         for field in self.fields:
@@ -160,7 +160,7 @@ class Form(Model):
                 found[field.name] = problem
         return found
 
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, object]:
         """Return the server's valid default values."""
         return {field.name: field.default for field in self.fields if field.default is not None and not field.problem(field.default)}
 

@@ -94,7 +94,7 @@ class ToolSpec(Model):
     name: str
     description: str
     parameters: dict[str, Any]
-    variants: tuple[dict[str, Any], ...] = ()
+    variants: tuple[dict[str, object], ...] = ()
     abilities: dict[str, str] = {}
     awaits_external_response: bool = Field(default=False, exclude_if=lambda value: not value)
 

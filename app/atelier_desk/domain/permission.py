@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
@@ -163,7 +163,7 @@ class DecisionRecord(Model):
     settings: tuple[str, ...] = ()
 
     @model_serializer(mode="wrap")
-    def _short(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _short(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         return {name: value for name, value in handler(self).items() if value}
 
 

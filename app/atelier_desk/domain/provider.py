@@ -105,7 +105,7 @@ class ProviderConfig(Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _version_out_of_the_url(cls, data: Any) -> Any:
+    def _version_out_of_the_url(cls, data: Any) -> object:
         """Move ``?api-version=…``, which is part of copied Azure addresses, into its field.
 
         Other queries are refused by validation.

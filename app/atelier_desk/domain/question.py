@@ -196,7 +196,7 @@ class QuestionAnswer(Model):
         return "form" if spec.form.problems(values_of(self.text_response)) else None
 
 
-def values_of(text: str) -> dict[str, Any]:
+def values_of(text: str) -> dict[str, object]:
     """Return the values of a form from an answer's JSON object; empty for anything else."""
     try:
         values = json.loads(text) if text.strip() else {}
@@ -205,11 +205,11 @@ def values_of(text: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def form_text(values: Mapping[str, Any]) -> str:
+def form_text(values: Mapping[str, object]) -> str:
     """Return the values of a form as an answer's text."""
     return json.dumps(dict(values), ensure_ascii=False)
 
 
-def form_answer(values: Mapping[str, Any]) -> QuestionAnswer:
+def form_answer(values: Mapping[str, object]) -> QuestionAnswer:
     """Return the answer for a filled-in form. Raises ``ValidationError`` if it is too long."""
     return QuestionAnswer(selected_options=(ACCEPT,), text_response=form_text(values))

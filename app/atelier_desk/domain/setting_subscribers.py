@@ -49,7 +49,7 @@ class SettingSubscribers:
 
 
 def _values(settings: Settings, keys: tuple[str, ...]) -> list[Any]:
-    found: list[Any] = []
+    found: list[object] = []
     for key in keys:
         value: Any = settings
         for part in key.split("."):

@@ -98,7 +98,7 @@ class Atelier(Services):
 
     if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             """Create a service, or the tool registry, on first use."""
             if name == "registry":
                 from atelier_desk.tools.default import create_default_tool_registry

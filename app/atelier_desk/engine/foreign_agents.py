@@ -211,8 +211,8 @@ def _approval(found: Document, notes: _Notes) -> ApprovalMode:
     return mode
 
 
-def _numbers(found: Document, notes: _Notes) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+def _numbers(found: Document, notes: _Notes) -> dict[str, object]:
+    out: dict[str, object] = {}
     least, most = limits.TEMPERATURE
     temperature = _number(found.text("temperature"))
     if temperature is not None and least <= temperature <= most:

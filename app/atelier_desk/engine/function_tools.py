@@ -6,7 +6,7 @@ After a failed run they stay until the next one starts, because it can be retrie
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.model_messages import ToolSpec
@@ -14,11 +14,11 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.bus import EventBus
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.base import Outcome, Tool, ToolContext
+from atelier_desk.tools.base import Input, Outcome, Tool, ToolContext
 from atelier_desk.tools.custom import FunctionTool, tool
 from atelier_desk.tools.registry import ToolRegistry
 
-GivenTool = str | Callable[..., Any]
+GivenTool = str | Callable[..., object]
 """Name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
 
 _LOOKS = (
@@ -47,7 +47,7 @@ class _Given(Tool):
     def definition(self) -> ToolSpec:
         return self.spec
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         given = self.tools.get(context.workflow_id)
         if given is None:
             raise ToolError(f"{self.name} belongs to another workflow and cannot be used here.", code="not_enabled")

@@ -111,7 +111,7 @@ async def run_events(repos: Repositories, run_id: str) -> list[RunEvent]:
             return events
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> bool:
+async def to_the_end(work: Coroutine[object, None, None]) -> bool:
     """Wait until ``work`` is done even if the wait is cancelled; return whether it was. Raises what ``work`` raises."""
     task = asyncio.ensure_future(work)
     cancelled = False

@@ -58,17 +58,22 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
         prompt: Annotated[str, Field(description="What to do, with all it needs to know.", min_length=1, max_length=limits.MESSAGE)],
         agent: Annotated[str, Field(description="Name or id of an agent of list_agents; the default one when empty.", max_length=64)] = "",
         workflow_id: Annotated[str, Field(description="A conversation to go on with; a new one when empty.", max_length=64)] = "",
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Have an agent do a task and give back its answer. It may take minutes."""
         answer = await atelier.ask(prompt, agent=agent or None, workflow_id=workflow_id or None)
-        found: dict[str, Any] = {"status": answer.status, "answer": answer.text, "workflow_id": answer.workflow_id, "run_id": answer.run_id}
+        found: dict[str, object] = {
+            "status": answer.status,
+            "answer": answer.text,
+            "workflow_id": answer.workflow_id,
+            "run_id": answer.run_id,
+        }
         if answer.status == "waiting":
             found["note"] = "A person has to answer a question or allow a call in Atelier. Then the agent goes on by itself."
         if answer.data is not None:
             found["data"] = answer.data
         return found
 
-    async def list_agents() -> dict[str, Any]:
+    async def list_agents() -> dict[str, object]:
         """The agents there are: name, what they are told to be, their model and tools."""
         rows = await atelier.agents.list()
         return {
@@ -87,12 +92,12 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
     async def search_memory(
         query: Annotated[str, Field(description="What to look for.", min_length=1, max_length=1_000)],
         limit: Annotated[int, Field(description="How many at most.", ge=1, le=50)] = 10,
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Search what Atelier was told to remember in general, not that of single conversations."""
         found = await atelier.memories.search(query, limit=limit)
         return {"memories": [{"id": hit.memory.id, "type": hit.memory.type.value, "content": hit.memory.content} for hit in found.hits]}
 
-    async def list_reports(workflow_id: _Workflow) -> dict[str, Any]:
+    async def list_reports(workflow_id: _Workflow) -> dict[str, object]:
         """The reports that the agents of a conversation wrote."""
         await atelier.repos.workflows.get(workflow_id)
         return {"reports": [{"name": row.name, "author": row.author, "size": row.size} for row in await atelier.reports.list(workflow_id)]}
@@ -145,14 +150,14 @@ async def _streams(lines: Callable[[], Awaitable[str | None]], write: Callable[[
         group.cancel_scope.cancel()
 
 
-def _in_words(function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+def _in_words(function: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
     """Wrap a function so that our own errors are passed on unchanged."""
     from functools import wraps
 
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(function)
-    async def said(*args: Any, **fields: Any) -> Any:
+    async def said(*args: object, **fields: object) -> Any:
         try:
             return await function(*args, **fields)
         except AtelierError as error:

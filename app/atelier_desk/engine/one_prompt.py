@@ -79,7 +79,7 @@ class Listener:
     calls: list[AnswerCall] = field(default_factory=list)
     finish_reason: FinishReason | None = None
     data: dict[str, Any] | None = None
-    _begun: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    _begun: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     _problem: tuple[str, str] = ("error", "")
 
     def hear(self, event: StreamEvent) -> None:

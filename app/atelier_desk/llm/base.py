@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ChatModel(Protocol):
     """Streams one reply. Implemented by providers, dialects (which wrap one) and test scripts."""
 
-    def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """Yield deltas and, last, exactly one ``ReplyDone``.
 
         Cancelling the task (or closing the iterator) closes the HTTP request immediately.

@@ -133,7 +133,7 @@ def response_error(where: ErrorLocation, status: int, headers: Mapping[str, str]
     return _classified(where, status, parse_body(body), retry_after(headers, now), now)
 
 
-def payload_error(where: ErrorLocation, payload: Any) -> ProviderError | None:
+def payload_error(where: ErrorLocation, payload: object) -> ProviderError | None:
     """Return the error inside a 200 response, None if there is none.
 
     Formats: ``{"error": …}`` (OpenRouter, llama.cpp, Ollama) and ``{"object": "error", …}`` (Mistral, vLLM).
@@ -221,7 +221,7 @@ def _message(data: dict[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
-def _path(item: dict[str, Any]) -> str:
+def _path(item: dict[str, object]) -> str:
     location = item.get("loc")
     parts = [str(part) for part in location] if isinstance(location, (list, tuple)) else []
     return ".".join(parts[1:] if parts[:1] == ["body"] else parts)
@@ -264,7 +264,7 @@ def _classified(where: ErrorLocation, status: int | None, body: ErrorBody, wait:
         say = "auth_expired"
     if code == "rate_limited" and wait is None:
         wait = _wait_in_words(body.message)
-    later: dict[str, Any] = {}
+    later: dict[str, object] = {}
     if code in ("rate_limited", "overloaded") and wait is not None and now is not None and NAMED_WAIT_S[0] < wait <= NAMED_WAIT_S[1]:
         say, later = f"{code}_until", {"moment": (now + timedelta(seconds=wait)).replace(microsecond=0)}
     return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say, **later)

@@ -66,7 +66,7 @@ class MistralProvider(HttpProvider):
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ChatCompletionParser(request, where)
 
-    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[object]]) -> list[ModelInfo]:
         """Return chat models and embedders, without models for transcription, moderation or OCR only."""
         infos = [self._info(item) for item in self.items(await get("GET", "/models"), "data", "id") if isinstance(item.get("id"), str)]
         return [merge_profile(self.kind, info) for info in infos if info is not None]
@@ -100,7 +100,7 @@ def _adjustable_reasoning(model: str) -> bool:
     return name.endswith(("mistral-small-latest", "mistral-small-2603", "mistral-medium-latest")) or "mistral-medium-3" in name
 
 
-def _wire(message: ChatMessage, thinks: bool) -> dict[str, Any]:
+def _wire(message: ChatMessage, thinks: bool) -> dict[str, object]:
     if message.role is Role.TOOL:
         return {
             "role": "tool",
@@ -108,9 +108,9 @@ def _wire(message: ChatMessage, thinks: bool) -> dict[str, Any]:
             "name": function_name(message.name or ""),
             "content": message.content,
         }
-    wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    wire: dict[str, object] = {"role": message.role.value, "content": message.content}
     if message.images:
-        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
+        parts: list[dict[str, object]] = [{"type": "text", "text": message.content}] if message.content else []
         parts.extend({"type": "image_url", "image_url": data_url(image)} for image in message.images)
         wire["content"] = parts
     thinking = returned(message.provider_data).get("thinking_parts")

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -267,7 +267,7 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
     return ModelList(clock.now().date(), models)
 
 
-def known_models(answer: Any) -> dict[str, dict[str, ListedModel]]:
+def known_models(answer: object) -> dict[str, dict[str, ListedModel]]:
     """Return the usable part of the answer: text models of known services; invalid entries are dropped."""
     found: dict[str, dict[str, ListedModel]] = {}
     for preset in PRESETS:
@@ -280,7 +280,7 @@ def known_models(answer: Any) -> dict[str, dict[str, ListedModel]]:
     return found
 
 
-def _facts(name: str, told: Any) -> ListedModel | None:
+def _facts(name: str, told: object) -> ListedModel | None:
     try:
         model = _MODEL.validate_python(told)
     except ValidationError:

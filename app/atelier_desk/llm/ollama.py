@@ -43,7 +43,7 @@ class OllamaProvider(HttpProvider):
         return checked_base_url(configured or DEFAULT_URL).removesuffix("/chat").removesuffix("/api").removesuffix("/v1").rstrip("/")
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "num_ctx": request.context_window or DEFAULT_WINDOW,
             "num_predict": request.max_tokens,
         }
@@ -74,7 +74,7 @@ class OllamaProvider(HttpProvider):
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return OllamaParser(request, where)
 
-    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[object]]) -> list[ModelInfo]:
         """Read ``GET /api/tags``."""
         models = self.items(await get("GET", "/api/tags"), "models")
         infos = [self._info(item) for item in models if isinstance(item.get("name"), str)]
@@ -90,7 +90,7 @@ class OllamaProvider(HttpProvider):
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
         return merge_profile(self.kind, self._info(item))
 
-    async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
+    async def embeddings(self, payload: dict[str, object], model: str) -> Any:
         answer = await self.json("POST", "/api/embed", payload, model=model)
         return answer.get("embeddings") if isinstance(answer, dict) else None
 
@@ -191,7 +191,7 @@ class OllamaParser:
                 )
         return deltas
 
-    def _usage(self, chunk: dict[str, Any]) -> Usage | None:
+    def _usage(self, chunk: dict[str, object]) -> Usage | None:
         """Return usage from the last line; the prompt's count is missing if it was fully cached, and then estimated."""
         prompt, reply = chunk.get("prompt_eval_count"), chunk.get("eval_count")
         if not isinstance(reply, int) or reply < 0:
@@ -201,8 +201,8 @@ class OllamaParser:
         return Usage(tokens_input=estimate_request(self._request), tokens_output=reply, estimated=True)
 
 
-def _wire(message: ChatMessage) -> dict[str, Any]:
-    wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+def _wire(message: ChatMessage) -> dict[str, object]:
+    wire: dict[str, object] = {"role": message.role.value, "content": message.content}
     if message.images:
         wire["images"] = [image.data for image in message.images]
     if message.role is Role.TOOL:

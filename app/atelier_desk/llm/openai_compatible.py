@@ -114,7 +114,7 @@ class OpenAICompatibleProvider(HttpProvider):
         """
         return self._is_openai() or is_azure(self.http.base_url)
 
-    def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, Any]]:
+    def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, object]]:
         said = by_user(request.messages) if SYSTEM_MESSAGES in refused else request.messages
         messages = [wire_message(message) for message in arrange(said)]
         for message in messages if refused else ():
@@ -141,7 +141,7 @@ class OpenAICompatibleProvider(HttpProvider):
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ChatCompletionParser(request, where)
 
-    async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
+    async def read_models(self, get: Callable[[str, str], Awaitable[object]]) -> list[ModelInfo]:
         """Read ``GET /models`` with the metadata of some servers (vLLM, llama.cpp, OpenRouter, LM Studio)."""
         items = self.items(await get("GET", "/models"), "data", "id")
         models = [self._info(item) for item in items if isinstance(item.get("id"), str) and item["id"]]
@@ -195,15 +195,15 @@ def by_user(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     return (rest[0].model_copy(update={"content": f"{system}\n\n{rest[0].content}".strip()}), *rest[1:])
 
 
-def wire_message(message: ChatMessage) -> dict[str, Any]:
+def wire_message(message: ChatMessage) -> dict[str, object]:
     """Return a message in the format of chat completions. Reasoning is only sent if the server expects it back."""
     if message.role is Role.TOOL:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
     data = returned(message.provider_data)
-    wire: dict[str, Any] = {"role": message.role.value, "content": message.content}
+    wire: dict[str, object] = {"role": message.role.value, "content": message.content}
     wire |= {field: data[field] for field in MESSAGE_FIELDS if field in data}
     if message.images:
-        parts: list[dict[str, Any]] = [{"type": "text", "text": message.content}] if message.content else []
+        parts: list[dict[str, object]] = [{"type": "text", "text": message.content}] if message.content else []
         parts.extend({"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images)
         wire["content"] = parts
     if message.tool_calls:
@@ -220,7 +220,7 @@ def wire_message(message: ChatMessage) -> dict[str, Any]:
     return wire
 
 
-def wire_tools(request: ChatRequest) -> list[dict[str, Any]]:
+def wire_tools(request: ChatRequest) -> list[dict[str, object]]:
     """Return tool definitions in the common format of OpenAI, Mistral and Ollama."""
     return [
         {"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}}
@@ -228,7 +228,7 @@ def wire_tools(request: ChatRequest) -> list[dict[str, Any]]:
     ]
 
 
-def json_schema_format(schema: dict[str, Any]) -> dict[str, Any]:
+def json_schema_format(schema: dict[str, object]) -> dict[str, Any]:
     """Return ``response_format`` for a schema; ``strict`` only if OpenAI accepts it."""
     return {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema, "strict": _is_strict(schema)}}
 
@@ -242,7 +242,7 @@ def _per_million(price: Any) -> float | None:
     return round(value * 1_000_000, 6) if value >= 0 else None
 
 
-def _is_strict(schema: Any) -> bool:
+def _is_strict(schema: object) -> bool:
     """Whether every object in a schema forbids additional fields and requires all its own, as OpenAI's strict mode
     demands.
     """

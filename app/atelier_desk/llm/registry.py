@@ -11,7 +11,7 @@ import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.pictures import USUAL, PictureLimits
@@ -85,7 +85,7 @@ class ProviderType:
     at_root: bool = False
     ports: tuple[int, ...] = ()
     pages: tuple[str, ...] = ()
-    recognise: Callable[[Mapping[str, dict[str, Any]]], RecognisedKey | None] | None = None
+    recognise: Callable[[Mapping[str, dict[str, object]]], RecognisedKey | None] | None = None
 
 
 _types: dict[str, ProviderType] = {}

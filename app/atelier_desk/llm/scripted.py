@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 from atelier_desk.domain.model_messages import (
     ChatDelta,
@@ -43,7 +43,7 @@ class ScriptedModel:
         self.gate = gate
         self.delay_s = delay_s
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         self.requests.append(request)
         if not self._steps:
             raise UnexpectedModelCall(f"call number {len(self.requests)} was not in the script")

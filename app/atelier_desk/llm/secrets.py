@@ -77,7 +77,7 @@ class KeyVault:
     """
 
     def __init__(
-        self, *, environ: Mapping[str, str] | None = None, backend: Any = None, service: str = "Atelier", session: bool = False
+        self, *, environ: Mapping[str, str] | None = None, backend: object = None, service: str = "Atelier", session: bool = False
     ) -> None:
         """``backend`` is a keyring backend, None to detect it.
 
@@ -367,7 +367,7 @@ class KeyVault:
                 return None if self._file_failed else self._file
             return self._system()
 
-    def _system(self) -> Any:
+    def _system(self) -> object:
         if not self._probed:
             self._probed = True
             self._backend = _usable_backend()
@@ -436,7 +436,7 @@ def _remove(keyring: Any, service: str, provider: str) -> None:
         _log.debug("The keyring held no key of that name.")
 
 
-def _usable_backend() -> Any:
+def _usable_backend() -> object:
     """Return the keyring backend if it encrypts, else None."""
     import keyring
     from keyring.errors import KeyringError

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.markdown.math import add_math, open_formula
 
@@ -49,7 +49,7 @@ def markdown() -> MarkdownIt:
     return parser
 
 
-def parse(text: str, env: dict[str, Any] | None = None) -> list[Block]:
+def parse(text: str, env: dict[str, object] | None = None) -> list[Block]:
     """All blocks of a finished text."""
     return _blocks(markdown().parse(text, env if env is not None else {}))[0]
 
@@ -63,7 +63,7 @@ class MarkdownStream:
     """
 
     tail: str = ""
-    _references: dict[str, Any] = field(default_factory=dict)
+    _references: dict[str, object] = field(default_factory=dict)
     _parsed_to: int = 0
 
     def feed(self, text: str) -> None:

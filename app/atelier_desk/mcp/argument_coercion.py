@@ -18,7 +18,7 @@ _TRUTH = {"true": True, "True": True, "false": False, "False": False}
 _OTHER_THAN_TEXT = frozenset({"integer", "number", "boolean", "null"})
 
 
-def read(schema: Mapping[str, Any], value: Any, depth: int = 0) -> Any:
+def read(schema: Mapping[str, object], value: Any, depth: int = 0) -> Any:
     """The value with texts read as the schema has them; the very same object when there was nothing to read."""
     if depth > DEEPEST or not isinstance(schema, Mapping):
         return value
@@ -33,11 +33,11 @@ def read(schema: Mapping[str, Any], value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _of_text(schema: Mapping[str, Any], text: str) -> Any:
+def _of_text(schema: Mapping[str, object], text: str) -> object:
     kinds = _kinds(schema)
     if not kinds or not kinds <= _OTHER_THAN_TEXT:
         return text
-    found: Any = text
+    found: object = text
     if "boolean" in kinds and text in _TRUTH:
         found = _TRUTH[text]
     elif kinds & {"integer", "number"} and _WHOLE.fullmatch(text) and abs(int(text)) <= MOST_EXACT:
@@ -48,7 +48,7 @@ def _of_text(schema: Mapping[str, Any], text: str) -> Any:
     return text if isinstance(allowed, list) and found not in allowed else found
 
 
-def _kinds(schema: Mapping[str, Any]) -> frozenset[str]:
+def _kinds(schema: Mapping[str, object]) -> frozenset[str]:
     """The types a value may have, as far as the schema says so at this place; empty when it says nothing that can be relied on."""
     said = schema.get("type")
     if isinstance(said, str):

@@ -71,7 +71,7 @@ class RequestHandler(Protocol):
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion: ...
 
-    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]: ...
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]: ...
 
 
 @dataclass(slots=True)
@@ -145,14 +145,14 @@ class Answers:
         data = params.data if isinstance(params.data, str) else json.dumps(params.data, ensure_ascii=False, default=str)
         self.note(str(params.level), data[: 4 * LONGEST_LINE], str(params.logger or ""))
 
-    async def list_roots(self, context: Any) -> Any:
+    async def list_roots(self, context: object) -> Any:
         self.told = self.roots
         return _roots(self.told)
 
-    async def elicited(self, context: Any, params: Any) -> Any:
+    async def elicited(self, context: object, params: Any) -> Any:
         return await self._answered(lambda serving: elicitation.elicitation(params, self._server, live=True))
 
-    async def sampled(self, context: Any, params: Any) -> Any:
+    async def sampled(self, context: object, params: Any) -> Any:
         return await self._answered(lambda serving: elicitation.sampling(params, self._server, serving.desk.model, live=True))
 
     async def _answered(self, make: Any) -> Any:
@@ -190,7 +190,7 @@ class Answers:
 
     async def sorted(
         self, requests: Mapping[str, InputRequest], desk: RequestHandler
-    ) -> tuple[dict[str, dict[str, Any]], tuple[QuestionSpec, ...], str]:
+    ) -> tuple[dict[str, dict[str, object]], tuple[QuestionSpec, ...], str]:
         """What a server asks for before it answers: the answers that need no person, what a person is asked, and a note for the model.
 
         Raises:
@@ -229,11 +229,11 @@ class Answers:
         return answers, tuple(questions), " ".join(dict.fromkeys(notes))
 
 
-def responses(answers: Mapping[str, Mapping[str, Any]]) -> dict[str, InputResponse]:
+def responses(answers: Mapping[str, Mapping[str, object]]) -> dict[str, InputResponse]:
     """Answers as the SDK sends them."""
     from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult
 
-    def made(answer: Mapping[str, Any]) -> InputResponse:
+    def made(answer: Mapping[str, object]) -> InputResponse:
         kind = ElicitResult if "action" in answer else ListRootsResult if "roots" in answer else CreateMessageResult
         return kind.model_validate(dict(answer))
 

@@ -133,11 +133,11 @@ class Connection:
     async def call(
         self,
         tool: str,
-        arguments: Mapping[str, Any],
+        arguments: Mapping[str, object],
         told: Progress = lambda percent, text: None,
         *,
         serving: ClientRequests | None = None,
-        given: Mapping[str, Mapping[str, Any]] | None = None,
+        given: Mapping[str, Mapping[str, object]] | None = None,
         state: str | None = None,
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool by the name its server gave it. Cancelling tells the server.
@@ -439,7 +439,7 @@ class Connection:
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box, check_s=CHECK_S)
 
-    async def _heard(self, message: Any) -> None:
+    async def _heard(self, message: object) -> None:
         """A notification of the server; what is none of ours is left alone."""
         if type(message).__name__ in ("ToolListChangedNotification", "PromptListChangedNotification"):
             self._listed()

@@ -48,13 +48,13 @@ class Difference:
         return bool(self.new or self.changed or self.gone)
 
 
-def digest(definition: Mapping[str, Any]) -> str:
+def digest(definition: Mapping[str, object]) -> str:
     """A hash of everything a server says of a tool, in hexadecimal digits: what people are shown of it is not all that models read."""
     text = json.dumps(definition, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def difference(approved: Iterable[Mapping[str, Any]], seen: Iterable[Mapping[str, Any]]) -> Difference:
+def difference(approved: Iterable[Mapping[str, object]], seen: Iterable[Mapping[str, object]]) -> Difference:
     """What is not as it was approved."""
     before = {str(each["name"]): digest(each) for each in approved}
     now = {str(each["name"]): digest(each) for each in seen}
@@ -83,34 +83,34 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def in_order_of(before: Iterable[Mapping[str, Any]], definitions: Iterable[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+def in_order_of(before: Iterable[Mapping[str, object]], definitions: Iterable[Mapping[str, object]]) -> tuple[Mapping[str, object], ...]:
     """Definitions with those that were there ``before`` first, in their order: of two tools whose names are the same in our letters the
     earlier one keeps its name here, and with it the rules for that name."""
     places = {str(each["name"]): place for place, each in enumerate(before)}
     return tuple(sorted(definitions, key=lambda each: places.get(str(each["name"]), len(places))))
 
 
-def description(definition: Mapping[str, Any]) -> str:
+def description(definition: Mapping[str, object]) -> str:
     """What models are told of a tool: its own words, cut."""
     text = str(definition.get("description") or definition.get("title") or definition["name"]).strip()
     return text if len(text) <= DESCRIPTION else f"{text[:DESCRIPTION]} […]"
 
 
-def title(definition: Mapping[str, Any]) -> str:
+def title(definition: Mapping[str, object]) -> str:
     """What people are shown as a tool's name."""
     hints = definition.get("annotations")
     said = definition.get("title") or (hints.get("title") if isinstance(hints, dict) else "") or definition["name"]
     return shorten(" ".join(str(said).split()), 80)
 
 
-def hint(definition: Mapping[str, Any], name: str) -> bool | None:
+def hint(definition: Mapping[str, object], name: str) -> bool | None:
     """An annotation of a tool (``readOnlyHint`` …), as its server gives it; it may lie. None when it says nothing."""
     hints = definition.get("annotations")
     value = hints.get(name) if isinstance(hints, dict) else None
     return value if isinstance(value, bool) else None
 
 
-def parameters(definition: Mapping[str, Any]) -> dict[str, Any]:
+def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     """A tool's parameters as a JSON Schema of an object.
 
     Raises:
@@ -178,13 +178,13 @@ def _check(schema: dict[str, Any]) -> None:
         raise Unusable(f"its parameters cannot be used ({shorten(str(error), _PROBLEM)})") from None
 
 
-def _plain(node: Any, depth: int = 0) -> Any:
+def _plain(node: object, depth: int = 0) -> Any:
     """A schema without what can take for ever."""
     if depth > limits.LIST_DEFAULT:
         raise RecursionError
     if isinstance(node, dict):
         named = {"properties", "$defs", "definitions", "dependentSchemas"}
-        made: dict[str, Any] = {}
+        made: dict[str, object] = {}
         for key, value in node.items():
             if key in _LEFT_OUT:
                 continue
@@ -208,10 +208,10 @@ def _validator(schema: Mapping[str, Any], most: int = REFERENCES) -> Any:
 
     followed = 0
 
-    def counted(keyword: str) -> Callable[..., Iterable[Any]]:
+    def counted(keyword: str) -> Callable[..., Iterable[object]]:
         follow = Draft202012Validator.VALIDATORS[keyword]
 
-        def check(*given: Any) -> Iterable[Any]:
+        def check(*given: object) -> Iterable[Any]:
             nonlocal followed
             followed += 1
             if followed > most:

@@ -124,7 +124,7 @@ def address(url: str) -> str:
     return url
 
 
-def form_of(schema: Mapping[str, Any]) -> Form:
+def form_of(schema: Mapping[str, object]) -> Form:
     """The form of a schema: flat, of the kinds the protocol has. Raises ``UnsupportedRequest``."""
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     if not isinstance(properties, Mapping) or schema.get("type", "object") != "object":
@@ -139,7 +139,7 @@ def form_of(schema: Mapping[str, Any]) -> Form:
         raise UnsupportedRequest(f"its form is not valid: {error.errors()[0]['msg']}") from None
 
 
-def _field(name: str, said: Any, required: bool) -> FormField:
+def _field(name: str, said: object, required: bool) -> FormField:
     if not isinstance(said, Mapping):
         raise UnsupportedRequest(f"the field {shorten(name, 60)} of its form has no schema")
     kind = said.get("type")
@@ -203,7 +203,7 @@ def _message(text: str) -> str:
     return shorten(redact(text).strip(), limits.QUESTION)
 
 
-def _line(text: Any) -> str:
+def _line(text: object) -> str:
     return shorten(" ".join(redact(str(text)).split()), 256) if text else ""
 
 

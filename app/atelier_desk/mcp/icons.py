@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.errors import ProviderError
@@ -27,7 +27,7 @@ _LONGEST = MOST_BYTES * 4 // 3 + 200
 """Characters of a picture in an address of its own (base64, RFC 2397)."""
 
 
-async def icon(info: Any, server: McpServer, client: httpx2.AsyncClient | None = None) -> bytes:
+async def icon(info: object, server: McpServer, client: httpx2.AsyncClient | None = None) -> bytes:
     """The first of a server's icons that can be had, as it is; empty for none. Whether it is a picture is for its reader to see.
 
     A picture from elsewhere would tell others who uses the server: only its own address over https is asked, without its key, and nobody
@@ -40,7 +40,7 @@ async def icon(info: Any, server: McpServer, client: httpx2.AsyncClient | None =
         return b""
 
 
-async def _first(info: Any, server: McpServer, client: httpx2.AsyncClient | None) -> bytes:
+async def _first(info: object, server: McpServer, client: httpx2.AsyncClient | None) -> bytes:
     for each in (getattr(info, "icons", None) or ())[:MOST_TRIED]:
         source = str(getattr(each, "src", ""))
         found = _of_data(source) if source.startswith(_DATA) else b""

@@ -7,7 +7,6 @@ counted before it is read.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 MOST_VALUES = 200_000
 """Values of one message; more than anybody could use, and a quarter of a second to read."""
@@ -104,7 +103,7 @@ class RequestLimit:
     def __init__(self) -> None:
         self._open: set[str | int] = set()
 
-    def heard(self, message: Any) -> bool:
+    def heard(self, message: object) -> bool:
         """Take note of what the server sent; False when it asks for more than is allowed."""
         from mcp_types import JSONRPCRequest
 
@@ -112,7 +111,7 @@ class RequestLimit:
             self._open.add(message.id)
         return len(self._open) <= MOST_ASKED
 
-    def said(self, message: Any) -> None:
+    def said(self, message: object) -> None:
         """Take note of what the server took."""
         from mcp_types import JSONRPCRequest
 

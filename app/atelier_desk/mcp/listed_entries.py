@@ -48,7 +48,7 @@ class Entries:
         if len(found) < MAX_REJECTED:
             found.setdefault(name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300)))
 
-    def said(self, message: Any) -> None:
+    def said(self, message: object) -> None:
         """Take note of what the server is asked."""
         from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
 
@@ -88,7 +88,7 @@ class Entries:
         if isinstance(result.get(key), list):
             result[key] = [each for each in result[key] if self._usable(method, version or self._version, each)]
 
-    def _usable(self, method: str, version: str, entry: Any) -> bool:
+    def _usable(self, method: str, version: str, entry: object) -> bool:
         key, kind = _LISTS[method]
         said = entry if isinstance(entry, dict) else {}
         name = said.get("name") or said.get("uri") or said.get("uriTemplate") or ""
@@ -99,7 +99,7 @@ class Entries:
             self.reject(kind, name if isinstance(name, str) else "", why)
         return not why
 
-    def _problem_of_tool(self, name: Any, said: Mapping[str, Any], version: str) -> str:
+    def _problem_of_tool(self, name: object, said: Mapping[str, Any], version: str) -> str:
         from mcp.shared.inbound import find_invalid_x_mcp_header
         from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 

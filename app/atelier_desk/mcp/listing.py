@@ -50,7 +50,7 @@ async def tools(client: Client, server: str) -> list[dict[str, Any]]:
     """
     if client.server_capabilities.tools is None:
         return []
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     room = MOST_DEFINED
     async with aclosing(pages(client.list_tools)) as listed:
         async for page in listed:

@@ -74,7 +74,7 @@ class StoredTokens:
         self.said = {}
         await in_storage_thread(self._vault.delete, self._entry)
 
-    async def note(self, **values: Any) -> None:
+    async def note(self, **values: object) -> None:
         """Keep more of it."""
         self.said |= values
         for secret in _secrets(self.said):
@@ -88,7 +88,7 @@ class StoredTokens:
         return OAuthToken.model_validate(tokens) if tokens else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        values: dict[str, Any] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
+        values: dict[str, object] = {"tokens": tokens.model_dump(mode="json", exclude_none=True)}
         # How long a token holds is said from when it was given: at the next start that is long ago.
         values["until"] = time.time() + tokens.expires_in if tokens.expires_in else None
         metadata = self.provider.context.oauth_metadata if self.provider is not None else None

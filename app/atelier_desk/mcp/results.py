@@ -56,7 +56,7 @@ class Answer:
 
     failed: bool
     text: str = ""
-    structured: Any = None
+    structured: object = None
     pictures: tuple[Picture, ...] = ()
     files: tuple[File, ...] = ()
     links: tuple[dict[str, str], ...] = ()
@@ -116,7 +116,7 @@ def contents(result: ReadResourceResult) -> tuple[str, bytes, str]:
     return redact("\n\n".join(texts)), b"" if texts else data, kind
 
 
-def hidden(value: Any) -> Any:
+def hidden(value: Any) -> object:
     """A JSON value without the secrets that this program knows."""
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -125,7 +125,7 @@ def hidden(value: Any) -> Any:
     return value if clean == text else json.loads(clean)
 
 
-def _same(structured: Any, texts: list[str]) -> bool:
+def _same(structured: object, texts: list[str]) -> bool:
     """Whether the text says the same: servers send both, for clients that know only one."""
     if structured is None or len(texts) != 1 or texts[0].count(",") > MOST_VALUES:
         return False

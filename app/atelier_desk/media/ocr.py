@@ -10,11 +10,14 @@ import os
 import time
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.media.image_headers import size_of
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -74,7 +77,7 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
     return {**first, "text": text.strip(), "confidence": sure, "pages": len(pages), **({"more": True} if more else {})}
 
 
-def _turned(picture: Any, number: int) -> bool:
+def _turned(picture: Picture, number: int) -> bool:
     """Go to a page; False when there is none. How many there are is not asked: the chain of them may be without end."""
     try:
         picture.seek(number)
@@ -83,7 +86,7 @@ def _turned(picture: Any, number: int) -> bool:
     return True
 
 
-def _page(picture: Any, languages: str) -> dict[str, Any]:
+def _page(picture: Picture, languages: str) -> dict[str, Any]:
     from PIL import Image, ImageOps
 
     width, height = picture.size
@@ -110,7 +113,7 @@ def _page(picture: Any, languages: str) -> dict[str, Any]:
     return {**found, "width": width, "height": height}
 
 
-def _tesseract(picture: Any, languages: str) -> dict[str, Any] | None:
+def _tesseract(picture: Picture, languages: str) -> dict[str, object] | None:
     """By Tesseract, which its wheel brings along; None where it is not installed."""
     try:
         import tesserocr
@@ -125,7 +128,7 @@ def _tesseract(picture: Any, languages: str) -> dict[str, Any] | None:
         return {"text": text.strip(), "confidence": max(0, int(api.MeanTextConf())), "by": "tesseract"}
 
 
-def _rapid(picture: Any) -> dict[str, Any] | None:
+def _rapid(picture: Picture) -> dict[str, object] | None:
     """By RapidOCR, where a person installed it (the extra ``rapidocr``)."""
     try:
         import numpy

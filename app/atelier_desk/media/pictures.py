@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.pictures import JPEG, PNG
@@ -18,6 +18,9 @@ from atelier_desk.media.image_headers import kind_of, size_of
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.support.worker.frames import Reply
+
+if TYPE_CHECKING:
+    from PIL.Image import Image as Picture
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -58,7 +61,7 @@ def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
     return _converted(picture, side, most)
 
 
-def _converted(picture: Any, side: int, most: int) -> Reply:
+def _converted(picture: Picture, side: int, most: int) -> Reply:
     from PIL import Image, ImageOps
 
     profile = picture.info.get("icc_profile")
@@ -88,14 +91,14 @@ def _converted(picture: Any, side: int, most: int) -> Reply:
     raise Refused("too_large")
 
 
-def _saved(picture: Any, form: str, **how: Any) -> bytes:
+def _saved(picture: Picture, form: str, **how: object) -> bytes:
     out = BytesIO()
     picture.info = {}  # a comment or the EXIF of the camera does not go along
     picture.save(out, form, **how)
     return out.getvalue()
 
 
-def _answer(kind: str, picture: Any, data: bytes) -> Reply:
+def _answer(kind: str, picture: Picture, data: bytes) -> Reply:
     return Reply({"media_type": kind, "width": picture.width, "height": picture.height}, data)
 
 

@@ -15,10 +15,13 @@ import re
 import struct
 from contextlib import suppress
 from io import BytesIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
+
+if TYPE_CHECKING:
+    import numpy as np
 
 MEMORY = 3 * 1024 * 1024 * 1024
 """Bytes of address space."""
@@ -72,7 +75,7 @@ def _counted_glb(data: bytes) -> int:
         return 0  # it is broken; who reads it says so
 
 
-def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, background: str) -> dict[str, Any]:
+def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, background: str) -> dict[str, object]:
     """The model seen from each side."""
     if counted(data, kind) > FACES:
         raise Refused("too_many")
@@ -94,7 +97,7 @@ def pictures(data: bytes, kind: str, views: list[str], width: int, height: int, 
     return {"views": drawn, "faces": len(faces), "vertices": len(points), "size": [round(float(each), 6) for each in high - low]}
 
 
-def _mesh(data: bytes, kind: str) -> tuple[Any, Any, Any] | None:
+def _mesh(data: bytes, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Points, faces by three of their numbers, and a colour for each face."""
     import numpy as np
     import trimesh
@@ -107,7 +110,7 @@ def _mesh(data: bytes, kind: str) -> tuple[Any, Any, Any] | None:
     except Exception:  # whatever a broken file makes of the readers
         return None
     dumped = found.dump() if isinstance(found, trimesh.Scene) else [found]
-    meshes: list[Any] = [each for each in dumped if isinstance(each, trimesh.Trimesh) and len(each.faces)]
+    meshes = [each for each in dumped if isinstance(each, trimesh.Trimesh) and len(each.faces)]
     if not meshes:
         return np.zeros((0, 3)), np.zeros((0, 3), int), np.zeros((0, 3))
     points, faces, colours, start = [], [], [], 0
@@ -119,7 +122,7 @@ def _mesh(data: bytes, kind: str) -> tuple[Any, Any, Any] | None:
     return np.concatenate(points), np.concatenate(faces), np.concatenate(colours)
 
 
-def _colours(mesh: Any) -> Any:
+def _colours(mesh: Any) -> np.ndarray:
     import numpy as np
 
     with suppress(Exception):  # a material that is not understood is grey
@@ -134,7 +137,9 @@ def _colours(mesh: Any) -> Any:
     return np.tile(np.asarray(_GREY, float), (len(mesh.faces), 1))
 
 
-def draw(points: Any, faces: Any, colours: Any, view: tuple[float, float], width: int, height: int, background: str) -> Any:
+def draw(
+    points: np.ndarray, faces: np.ndarray, colours: np.ndarray, view: tuple[float, float], width: int, height: int, background: str
+) -> np.ndarray:
     """One picture (height, width, 4) of bytes: parallel light from above the shoulder, no perspective, what is nearer hides what is behind.
 
     Faces are drawn from far to near in groups of like size on the screen: each point of a face's box is inside or not, by the signs of
@@ -183,7 +188,16 @@ _BOX = 6
 _BATCH = 50_000
 
 
-def _many(which: Any, corners: Any, area: Any, left: Any, top: Any, shades: Any, depth: Any, colour: Any) -> None:
+def _many(
+    which: np.ndarray,
+    corners: np.ndarray,
+    area: np.ndarray,
+    left: np.ndarray,
+    top: np.ndarray,
+    shades: np.ndarray,
+    depth: np.ndarray,
+    colour: np.ndarray,
+) -> None:
     """Small faces, each over a box of the same size."""
     import numpy as np
 
@@ -207,12 +221,13 @@ def _many(which: Any, corners: Any, area: Any, left: Any, top: Any, shades: Any,
     colour[y, x, 3] = 255
 
 
-def _inside(a: Any, b: Any, c: Any, area: Any, x: Any, y: Any) -> tuple[Any, Any]:
+def _inside(a: np.ndarray, b: np.ndarray, c: np.ndarray, area: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which points are inside of each face, and how near the face is there."""
     shape = (slice(None), None, None)
 
-    def edge(p: Any, q: Any) -> Any:
-        return (q[:, 0] - p[:, 0])[shape] * (y - p[:, 1][shape]) - (q[:, 1] - p[:, 1])[shape] * (x - p[:, 0][shape])
+    def edge(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+        twice: np.ndarray = (q[:, 0] - p[:, 0])[shape] * (y - p[:, 1][shape]) - (q[:, 1] - p[:, 1])[shape] * (x - p[:, 0][shape])
+        return twice
 
     of = area[shape]
     first, second, third = edge(b, c) / of, edge(c, a) / of, edge(a, b) / of
@@ -220,7 +235,9 @@ def _inside(a: Any, b: Any, c: Any, area: Any, x: Any, y: Any) -> tuple[Any, Any
     return (first >= 0) & (second >= 0) & (third >= 0), near
 
 
-def _one(face: int, corner: Any, area: float, box: tuple[int, int, int, int], shade: Any, depth: Any, colour: Any) -> None:
+def _one(
+    face: int, corner: np.ndarray, area: float, box: tuple[int, int, int, int], shade: np.ndarray, depth: np.ndarray, colour: np.ndarray
+) -> None:
     """A face that is larger on the screen."""
     import numpy as np
 
@@ -236,13 +253,14 @@ def _one(face: int, corner: Any, area: float, box: tuple[int, int, int, int], sh
     piece[front, 3] = 255
 
 
-def _turn(around: float, above: float) -> Any:
+def _turn(around: float, above: float) -> np.ndarray:
     import numpy as np
 
     a, b = np.radians(-around), np.radians(above)
     upright = np.array([[np.cos(a), 0, np.sin(a)], [0, 1, 0], [-np.sin(a), 0, np.cos(a)]])
     tilt = np.array([[1, 0, 0], [0, np.cos(b), -np.sin(b)], [0, np.sin(b), np.cos(b)]])
-    return tilt @ upright
+    turned: np.ndarray = tilt @ upright
+    return turned
 
 
 def _background(text: str) -> tuple[int, int, int, int]:
@@ -252,7 +270,7 @@ def _background(text: str) -> tuple[int, int, int, int]:
     return number >> 16, number >> 8 & 255, number & 255, 255
 
 
-def _png(image: Any) -> bytes:
+def _png(image: np.ndarray) -> bytes:
     from PIL import Image
 
     out = BytesIO()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import RISKS, ApprovalFlags, ApprovalRequest, ApprovalSettings, ApprovalStatus, RiskName
@@ -21,7 +20,7 @@ def stricter(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode:
     return max(one, other, key=_STRICTNESS.__getitem__)
 
 
-def stricter_settings(held: ApprovalSettings, chosen: ApprovalSettings) -> dict[str, Any]:
+def stricter_settings(held: ApprovalSettings, chosen: ApprovalSettings) -> dict[str, object]:
     """Return, per setting that decides what is asked, the stricter of two values."""
     flags = {name: getattr(held.flags, name) or getattr(chosen.flags, name) for name in ApprovalFlags.model_fields}
     risks: dict[str, RiskName] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from atelier_desk.domain import limits
 
@@ -20,7 +20,7 @@ Enough to detect loops of several calls (A, B, A, B …), but not a legitimate r
 """
 
 
-def signature(tool: str, arguments: dict[str, Any], result: str) -> str:
+def signature(tool: str, arguments: dict[str, object], result: str) -> str:
     """Return a short digest of a call and its result, independent of argument order."""
     payload = json.dumps([tool, arguments, result], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2s(payload.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

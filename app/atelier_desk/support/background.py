@@ -14,10 +14,10 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 OnFailure = Callable[[str, BaseException], None]
 """Called on the loop with the task's name and its error."""
-_running: set[asyncio.Task[Any]] = set()
+_running: set[asyncio.Task[object]] = set()
 
 
-def start(work: Coroutine[Any, Any, T], name: str, on_failure: OnFailure | None = None) -> asyncio.Task[T]:
+def start(work: Coroutine[object, None, T], name: str, on_failure: OnFailure | None = None) -> asyncio.Task[T]:
     """Run ``work`` in the background of the current loop.
 
     Args:
@@ -46,7 +46,7 @@ class Tasks:
         self._on_failure = on_failure
         self._started: list[asyncio.Task[Any]] = []
 
-    def start(self, name: str, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    def start(self, name: str, work: Coroutine[object, None, T]) -> asyncio.Task[T]:
         """Run ``work`` until it ends or its owner closes."""
         task = start(work, name, self._on_failure)
         self._started.append(task)

@@ -63,7 +63,7 @@ class DaemonThreads(Executor):
             del future, job
 
     @staticmethod
-    def _perform(future: Future[Any], job: Callable[[], Any]) -> None:
+    def _perform(future: Future[object], job: Callable[[], object]) -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:
@@ -87,7 +87,7 @@ def in_background(function: Callable[P, object], /, *args: P.args, **kwargs: P.k
     _BACKGROUND.submit(function, *args, **kwargs).add_done_callback(_log_error)
 
 
-def _log_error(future: Future[Any]) -> None:
+def _log_error(future: Future[object]) -> None:
     if not future.cancelled() and (error := future.exception()) is not None:
         log.error("work in the background failed", exc_info=error)
 

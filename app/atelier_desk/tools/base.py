@@ -173,15 +173,15 @@ class Tool(ABC):
         """
         return ""
 
-    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def read_arguments(self, arguments: dict[str, object]) -> dict[str, object]:
         """Repair arguments before validation; return the same object if unchanged. Otherwise they count as repaired."""
         return arguments
 
-    def stands_for(self, input: Any) -> tuple[str, dict[str, Any]] | None:
+    def stands_for(self, input: Any) -> tuple[str, dict[str, object]] | None:
         """Return the tool and arguments of the nested call, for tools that call others."""
         return None
 
-    def adapter(self) -> TypeAdapter[Any]:
+    def adapter(self) -> TypeAdapter[object]:
         """Validator of the arguments, built once per class."""
         cached = type(self).__dict__.get("_adapter")
         if cached is None:

@@ -68,7 +68,7 @@ class Call:
     done: str = ""
 
 
-def summary_of(values: Mapping[str, Any], template: str = "") -> CallText:
+def summary_of(values: Mapping[str, object], template: str = "") -> CallText:
     """Fill a template with a call's values, each on one line and shortened; without a template return the values."""
     if template:
         names = [name for _text, name, _format, _conversion in Formatter().parse(template) if name]
@@ -78,7 +78,7 @@ def summary_of(values: Mapping[str, Any], template: str = "") -> CallText:
     return CallText(text="{values}", params={"values": " · ".join(plain[:_VALUES])}) if plain else CallText()
 
 
-def subjects_of(values: Mapping[str, Any], kinds: Mapping[str, SubjectKind]) -> Subjects:
+def subjects_of(values: Mapping[str, object], kinds: Mapping[str, SubjectKind]) -> Subjects:
     """Return the subjects named by a call's values; ``kinds`` gives the kind of each parameter."""
     found: dict[str, list[str]] = {}
     for name, kind in kinds.items():

@@ -66,7 +66,7 @@ class ServerRequests(Protocol):
         """Ask the person, and wait. Cancelling withdraws the question."""
         ...
 
-    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
         """Ask the run's model; return the protocol's answer.
 
         Raises:

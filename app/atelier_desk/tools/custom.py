@@ -35,7 +35,7 @@ from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool,
 from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.sections import CUSTOM
 
-Function = Callable[..., Any]
+Function = Callable[..., object]
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """Tool names accepted by every model server; any other would make it refuse the whole request."""
@@ -52,7 +52,7 @@ class FunctionTool(Tool):
     def description(self) -> str:
         return self._told
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         arguments = self.arguments(input, context)
         function = type(self).__dict__["function"]
         if inspect.iscoroutinefunction(function):
@@ -61,12 +61,12 @@ class FunctionTool(Tool):
             value = await in_function_thread(function, **arguments)
         return outcome_of(value)
 
-    def arguments(self, input: Any, context: ToolContext) -> dict[str, Any]:
+    def arguments(self, input: Input, context: ToolContext) -> dict[str, Any]:
         """Return the arguments for the function: validated input by parameter, and the context if requested."""
         arguments = {name: getattr(input, name) for name in type(input).model_fields}
         return {**arguments, self._context_name: context} if self._context_name else arguments
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the undecorated function."""
         return type(self).__dict__["function"](*args, **kwargs)
 

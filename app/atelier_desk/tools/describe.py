@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from atelier_desk.tools.builtin import BuiltinTool
 from atelier_desk.tools.schema import operations_of
@@ -26,12 +26,12 @@ class About:
     what: str
     when: str
     when_not: str
-    example: Mapping[str, Any]
+    example: Mapping[str, object]
     operations: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
 
 
-def describe(about: About, input_type: Any) -> str:
+def describe(about: About, input_type: object) -> str:
     lines = [about.what, f"Use it when: {about.when}", f"{NOT_WHEN} {about.when_not}"]
     operations = operations_of(input_type)
     if operations[0].names:

@@ -26,7 +26,7 @@ class BoundTool:
     def name(self) -> str:
         return self.tool.name
 
-    async def execute(self, arguments: Mapping[str, Any], *, call_id: str | None = None) -> Outcome:
+    async def execute(self, arguments: Mapping[str, object], *, call_id: str | None = None) -> Outcome:
         """Run through the registry; ``call_id`` None creates a new one, so that each call is distinct."""
         context = replace(self.context, call_id=call_id or new_id(), state=dict(self.state))
         outcome = await self.registry.execute(self.tool.name, arguments, context)

@@ -105,22 +105,22 @@ _ENDED = {
 """By cause of an early end of a command."""
 
 
-def timed_out(result: Any) -> bool:
+def timed_out(result: object) -> bool:
     """Whether a result says that the call timed out."""
     return isinstance(result, dict) and result.get("code") == "timeout"
 
 
-def stopped_by_user(result: Any) -> bool:
+def stopped_by_user(result: object) -> bool:
     """Whether a result says that a person stopped the call."""
     return isinstance(result, dict) and result.get("ended_by") == "user"
 
 
-def stopped(result: Any) -> bool:
+def stopped(result: object) -> bool:
     """Whether a result says that the call, or its sub-agent, was stopped: not a failure."""
     return stopped_by_user(result) or (isinstance(result, dict) and result.get("code") == FailureCode.CANCELLED)
 
 
-def denied_by(result: Any) -> str:
+def denied_by(result: object) -> str:
     """Return the user's rule that forbade a call; empty if none did."""
     return str(result.get("rule", "")) if isinstance(result, dict) and result.get("code") == "denied" else ""
 
@@ -153,7 +153,7 @@ def _of(code: str) -> str:
     return _(_BY_CODE[code]) if code in _BY_CODE else ""
 
 
-def _command(result: dict[str, Any]) -> str:
+def _command(result: dict[str, object]) -> str:
     """Describe how a command ended."""
     status, duration = result.get("exit_status"), result.get("duration_ms")
     if result.get("code") == "exit_status" and isinstance(status, int):

@@ -6,14 +6,13 @@ import json
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.workspace.commands.link_resolution import inside
 
 _MOST_BYTES = 256 * 1024
 
 
-def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, Any] | None:
+def manifest(root: Path, name: str, tells: Callable[[str], bool]) -> dict[str, object] | None:
     """Return the content of ``package.json`` or of a TOML file in the folder.
 
     None if it is missing, damaged, larger than 256 KiB, a link to elsewhere, or denied by ``tells``.

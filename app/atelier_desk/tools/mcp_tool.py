@@ -28,7 +28,7 @@ _KNOWN = 8
 class Caller(Protocol):
     """Executes calls of servers."""
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], context: ToolContext) -> Answer | ServerAsks:
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext) -> Answer | ServerAsks:
         """Return the server's answer, or its requests; ``digest`` is of the definition that the call was approved for.
 
         Raises:
@@ -75,11 +75,11 @@ class McpTool(Tool):
     def definition(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
 
-    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, Any]:
+    def read_arguments(self, arguments: dict[str, Any]) -> dict[str, object]:
         found: dict[str, Any] = argument_coercion.read(self.schema, arguments)
         return found
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: Input) -> Call:
         return Call(
             effect=Effect.NETWORK,
             risk=self.risk,
@@ -87,16 +87,16 @@ class McpTool(Tool):
             subjects=Subjects(server=self.server),
             timeout_s=self.timeout_s,
             details={"mcp_servers": [self.server]},
-            summary=summary_of(input.model_extra),
+            summary=summary_of(input.model_extra or {}),
             altered=self.altered,
         )
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         answer = await self.caller.call(self.server, self.own_name, self.seen, input.model_extra or {}, context)
         return answer if isinstance(answer, ServerAsks) else outcome(answer, self.server)
 
 
-def make(server: McpServer, name: str, definition: Mapping[str, Any], caller: Caller, *, seen: str = "") -> McpTool:
+def make(server: McpServer, name: str, definition: Mapping[str, object], caller: Caller, *, seen: str = "") -> McpTool:
     """Return the tool of an approved definition; ``seen`` is the digest of what the server sends now, if it differs.
 
     Raises:
@@ -170,7 +170,7 @@ def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
 def _without_nulls(schema: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Drop nulls where the schema does not allow null: models often send every parameter."""
 
-    def takes_null(property: Any) -> bool:
+    def takes_null(property: object) -> bool:
         kind = property.get("type") if isinstance(property, dict) else None
         return kind == "null" or (isinstance(kind, list) and "null" in kind) or (isinstance(property, dict) and kind is None)
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -28,7 +28,7 @@ from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 
 log = logging.getLogger(__name__)
 
-Executor = Callable[[Mapping[str, Any], ToolContext], Awaitable[Outcome]]
+Executor = Callable[[Mapping[str, object], ToolContext], Awaitable[Outcome]]
 
 _HEADINGS = {ToolCategory.COMMON: "Common Tools", ToolCategory.AGENT: "Agent Tools", ToolCategory.WORKFLOW: "Workflow Tools"}
 
@@ -37,7 +37,7 @@ class PreparedCall(NamedTuple):
     """A validated call: it runs with exactly the input that was described and approved."""
 
     tool: Tool
-    input: Any
+    input: object
     described: Call
 
 
@@ -107,7 +107,7 @@ class ToolRegistry:
         if name not in self._tools:
             return None
 
-        async def executor(args: Mapping[str, Any], context: ToolContext) -> Outcome:
+        async def executor(args: Mapping[str, object], context: ToolContext) -> Outcome:
             return await self.execute(name, args, context)
 
         return executor
@@ -213,7 +213,7 @@ class ToolRegistry:
         more = f" Tools of sections are reached with {' and '.join(reaching)}." if reaching else ""
         return near, (f"Closest of your tools: {', '.join(near)}." if near else f"Your tools: {', '.join(own) or 'none'}.") + more
 
-    def prepare(self, tool: Tool, args: Mapping[str, Any]) -> PreparedCall:
+    def prepare(self, tool: Tool, args: Mapping[str, object]) -> PreparedCall:
         """Validate a call; its arguments are checked only here.
 
         Raises:
@@ -223,7 +223,7 @@ class ToolRegistry:
         checked = validate(tool, args)
         return PreparedCall(tool, checked, described(tool, checked))
 
-    def prepared(self, name: str, args: Mapping[str, Any]) -> PreparedCall | ToolResult:
+    def prepared(self, name: str, args: Mapping[str, object]) -> PreparedCall | ToolResult:
         """Like ``prepare`` by tool name; if the call cannot run, return the error for the model."""
         tool = self._tools.get(name)
         if tool is None:
@@ -233,7 +233,7 @@ class ToolRegistry:
         except Exception as error:
             return _failed(tool, error)
 
-    def meant(self, name: str, args: Mapping[str, Any], own: Sequence[str] | None = None) -> tuple[str, dict[str, Any]] | ToolResult:
+    def meant(self, name: str, args: Mapping[str, object], own: Sequence[str] | None = None) -> tuple[str, dict[str, object]] | ToolResult:
         """Return the tool and arguments that a call really means: the nested call, or its own.
 
         A ``ToolResult`` is the error for the model: invalid arguments, a tool that would call itself, or an unknown
@@ -252,7 +252,7 @@ class ToolRegistry:
             return ToolResult.failure(f"{name} cannot call itself. Give the name of the tool to run.", "invalid_arguments")
         return meant if self.has(meant[0]) else self.unknown(meant[0], own)
 
-    async def execute(self, name: str, args: Mapping[str, Any], context: ToolContext) -> Outcome:
+    async def execute(self, name: str, args: Mapping[str, object], context: ToolContext) -> Outcome:
         """Prepare and ``run`` a call.
 
         Errors become results for the model: those of ``refusal``, ``prepared`` and ``run``.
@@ -333,7 +333,7 @@ class ToolRegistry:
         return capped(result, hint, to_model=self.max_result_chars)
 
 
-def described(tool: Tool, checked: Any) -> Call:
+def described(tool: Tool, checked: object) -> Call:
     """Describe a call.
 
     ``checked`` is its input. A tool that fails to describe it may do anything: a person is asked.

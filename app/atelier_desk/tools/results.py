@@ -62,13 +62,13 @@ def _shrunk_text(data: Any, text: str, limit: int, hint: str) -> str:
     return cut_middle(text, limit, hint)
 
 
-def _shrunk(data: dict[str, Any], text: str, limit: int, hint: str) -> dict[str, Any]:
+def _shrunk(data: dict[str, Any], text: str, limit: int, hint: str) -> dict[str, object]:
     share = _share(data, len(text), limit)
     if share is not None:
         smaller = _cut_strings(data, share, hint)
         if len(as_json(smaller)) <= limit:
             return dict(smaller)
-    kept: dict[str, Any] = {
+    kept: dict[str, object] = {
         key: data[key] for key in ("success", "error", "code") if key in data and len(as_json(data[key])) < _SHORTEST * 5
     }
     return {**kept, "truncated": True, "text": cut_middle(text, limit - 2_000, hint)}

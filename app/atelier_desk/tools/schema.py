@@ -53,7 +53,7 @@ class Operation:
         return [name for name, info in self.fields().items() if info.is_required()]
 
 
-def operations_of(input_type: Any) -> list[Operation]:
+def operations_of(input_type: object) -> list[Operation]:
     """Return the members of an input, in source order."""
     if isinstance(input_type, type) and issubclass(input_type, BaseModel):
         members: tuple[Any, ...] = (input_type,)
@@ -67,14 +67,14 @@ def operations_of(input_type: Any) -> list[Operation]:
     return found
 
 
-def parameters_of(input_type: Any) -> dict[str, Any]:
+def parameters_of(input_type: object) -> dict[str, object]:
     """Return an input's parameters as a JSON schema: type object, no references, no titles."""
     operations = operations_of(input_type)
     schemas = [_inlined(_schema(operation.model)) for operation in operations]
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
-def variants_of(input_type: Any) -> tuple[dict[str, Any], ...]:
+def variants_of(input_type: object) -> tuple[dict[str, object], ...]:
     """Return one schema per operation, for grammars.
 
     They enforce required fields, which the flat form cannot express.
@@ -82,19 +82,19 @@ def variants_of(input_type: Any) -> tuple[dict[str, Any], ...]:
     return tuple(_inlined(_schema(operation.model)) for operation in operations_of(input_type))
 
 
-def property_names(input_type: Any) -> set[str]:
+def property_names(input_type: object) -> set[str]:
     """Return every parameter name of any operation."""
     operations = operations_of(input_type)
     return {name for operation in operations for name in operation.fields()} | ({"operation"} if operations[0].names else set())
 
 
 @lru_cache(maxsize=1024)
-def _schema(model: type[BaseModel]) -> dict[str, Any]:
+def _schema(model: type[BaseModel]) -> dict[str, object]:
     """Return pydantic's schema, cached because every tool list and request needs it. Callers copy what they keep."""
     return model.model_json_schema(by_alias=True)
 
 
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+def _inlined(schema: dict[str, Any]) -> dict[str, object]:
     definitions = schema.get("$defs", {})
     cleaned = _clean({key: value for key, value in schema.items() if key not in ("$defs", "description")}, definitions)
     return {"type": "object", "properties": {}, "additionalProperties": False, **cleaned}
@@ -111,7 +111,7 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     if "$ref" in node:
         target = definitions[node["$ref"].rsplit("/", 1)[-1]]
         return _clean({**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions)
-    result: dict[str, Any] = {}
+    result: dict[str, object] = {}
     for key, value in node.items():
         if key in _DROPPED:
             continue
@@ -125,7 +125,7 @@ def _clean(node: Any, definitions: dict[str, Any]) -> Any:
     return _without_null(_bounded(result))
 
 
-def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+def _without_null(node: dict[str, object]) -> dict[str, object]:
     options = node.get("anyOf")
     if not isinstance(options, list):
         return node
@@ -136,7 +136,7 @@ def _without_null(node: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "anyOf": kept}
 
 
-def _bounded(node: dict[str, Any]) -> dict[str, Any]:
+def _bounded(node: dict[str, object]) -> dict[str, object]:
     length = node.get("maxLength")
     if isinstance(length, int) and length > MAX_GRAMMAR_LENGTH:
         node = {key: value for key, value in node.items() if key != "maxLength"}
@@ -145,9 +145,9 @@ def _bounded(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[str, Any]:
+def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[str, object]:
     names = [name for operation in operations for name in operation.names]
-    properties: dict[str, Any] = {"operation": {"type": "string", "enum": names, "description": "What to do."}}
+    properties: dict[str, object] = {"operation": {"type": "string", "enum": names, "description": "What to do."}}
     order = dict.fromkeys(name for operation in operations for name in operation.fields())
     for field in order:
         users = [
@@ -163,7 +163,7 @@ def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[st
     return {"type": "object", "properties": properties, "required": ["operation", *always], "additionalProperties": False}
 
 
-def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, Any]]], merged: Mapping[str, Any]) -> str:
+def _for_whom(field: str, users: Sequence[tuple[Operation, dict[str, object]]], merged: Mapping[str, object]) -> str:
     """Describe which operations accept a parameter, and its meaning, grouped by equal meaning."""
     meanings: dict[str, list[str]] = {}
     usual = next((str(schema["description"]) for _, schema in users if schema.get("description")), "")
@@ -216,7 +216,7 @@ def _merged(schemas: list[dict[str, Any]]) -> dict[str, Any]:
     return {"anyOf": [_shape(schema) for schema in schemas], "description": ""}
 
 
-def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]:
+def listed(parameters: Mapping[str, object], *, choices: bool = False) -> list[str]:
     """Return one line per parameter of an object schema, for models that read tools as text.
 
     Name, ``*`` if required, choices or type, default, meaning. The schema may be external, in any form.
@@ -233,7 +233,7 @@ def listed(parameters: Mapping[str, Any], *, choices: bool = False) -> list[str]
     return lines
 
 
-def _parts(schema: Any) -> list[str]:
+def _parts(schema: object) -> list[str]:
     """Return one line per described part of an object, or of a list's objects."""
     inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
     parts = inner.get("properties") if isinstance(inner, Mapping) else None
@@ -243,17 +243,17 @@ def _parts(schema: Any) -> list[str]:
     return [_line(name, each, name in _names(inner)) for name, each in told.items()]
 
 
-def _names(schema: Mapping[str, Any]) -> Sequence[Any]:
+def _names(schema: Mapping[str, object]) -> Sequence[Any]:
     required = schema.get("required")
     return required if isinstance(required, list) else ()
 
 
-def _has_choices(schema: Any) -> bool:
+def _has_choices(schema: object) -> bool:
     inner = schema.get("items", schema) if isinstance(schema, Mapping) else None
     return isinstance(inner, Mapping) and any(key in inner for key in ("enum", "properties", "anyOf"))
 
 
-def _line(name: str, schema: Any, required: bool) -> str:
+def _line(name: str, schema: object, required: bool) -> str:
     given = schema if isinstance(schema, Mapping) else {}
     default, meaning = given.get("default"), " ".join(str(given.get("description") or "").split())
     plain = default not in _SAYS_NOTHING and not isinstance(default, Mapping)
@@ -261,7 +261,7 @@ def _line(name: str, schema: Any, required: bool) -> str:
     return f"{head}: {meaning}" if meaning else head
 
 
-def _kind(schema: Any, depth: int = 0) -> str:
+def _kind(schema: object, depth: int = 0) -> str:
     """Return a short type: ``string``, ``a|b``, ``integer[]``, ``{name*, size}``; ``any`` below three nested lists."""
     if not isinstance(schema, Mapping) or depth > _LISTS:
         return "any"
@@ -281,5 +281,5 @@ def _kind(schema: Any, depth: int = 0) -> str:
 _LISTS = 3
 
 
-def _shape(schema: dict[str, Any]) -> dict[str, Any]:
+def _shape(schema: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in schema.items() if key != "description"}

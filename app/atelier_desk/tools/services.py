@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Direction
@@ -109,7 +109,7 @@ class Projects(Protocol):
         self,
         project_id: str,
         kind: EntityKind,
-        where: Mapping[str, Any],
+        where: Mapping[str, object],
         order_by: str = "",
         limit: int = 50,
         *,

@@ -96,7 +96,7 @@ def describe_errors(errors: Sequence[ErrorDetails], parameters: Sequence[str] = 
     return [_sentence(error, parameters) for error in errors[:MAX_PROBLEMS]]
 
 
-def _problems(tool: Tool, arguments: Mapping[str, Any], error: ValidationError) -> str:
+def _problems(tool: Tool, arguments: Mapping[str, object], error: ValidationError) -> str:
     operations = operations_of(tool.input)
     chosen = next(
         (item for item in operations if arguments.get("operation") in item.names), operations[0] if len(operations) == 1 else None
@@ -114,14 +114,14 @@ def _problems(tool: Tool, arguments: Mapping[str, Any], error: ValidationError) 
     return f"Invalid arguments for {tool.name}: " + "; ".join(lines) + "."
 
 
-def _usage(operation: Operation, arguments: Mapping[str, Any]) -> str:
+def _usage(operation: Operation, arguments: Mapping[str, object]) -> str:
     head = f"operation {arguments.get('operation') or operation.label}" if operation.names else "it"
     required = ", ".join(operation.required) or "nothing"
     optional = [name for name in operation.fields() if name not in operation.required]
     return f"{head} requires {required}" + (f" and also takes {', '.join(optional)}" if optional else "")
 
 
-def _operation_problem(operations: Sequence[Operation], arguments: Mapping[str, Any], error: ErrorDetails) -> str:
+def _operation_problem(operations: Sequence[Operation], arguments: Mapping[str, object], error: ErrorDetails) -> str:
     names = [name for operation in operations for name in operation.names]
     given = arguments.get("operation")
     if error["type"] == "union_tag_not_found":

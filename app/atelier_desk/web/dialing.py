@@ -10,7 +10,6 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import httpcore
 
@@ -115,7 +114,7 @@ class Dialer(httpcore.AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,
         local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
+        socket_options: Iterable[object] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         found = await self.check(host, port)
         failure: Exception | None = None

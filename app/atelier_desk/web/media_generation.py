@@ -262,7 +262,7 @@ async def _tripo(service: _Service, job: Job) -> tuple[str, str]:
     if job.pictures:
         files = [{"type": media_type(each).removeprefix("image/"), "file_token": await _upload(service, each)} for each in job.pictures]
         padded: list[dict[str, str]] = [*files, *({} for _missing in range(4 - len(files)))]
-        payload: dict[str, Any] = {"type": "image_to_model", "file": files[0]}
+        payload: dict[str, object] = {"type": "image_to_model", "file": files[0]}
         if len(files) > 1:
             payload = {"type": "multiview_to_model", "files": padded}
     else:
@@ -280,7 +280,7 @@ async def _upload(service: _Service, picture: bytes) -> str:
     return _text(await service.json("POST", "/upload", body), "data", "image_token")
 
 
-def _tripo_state(said: Any) -> State:
+def _tripo_state(said: object) -> State:
     data = said.get("data") if isinstance(said, dict) else None
     data = data if isinstance(data, dict) else {}
     status = str(data.get("status") or "")
@@ -305,7 +305,7 @@ async def _meshy(service: _Service, job: Job) -> tuple[str, str]:
     return f"{path}/{task}", task
 
 
-def _meshy_state(said: Any) -> State:
+def _meshy_state(said: object) -> State:
     data = said if isinstance(said, dict) else {}
     status = str(data.get("status") or "")
     if status == "SUCCEEDED":
@@ -319,11 +319,11 @@ def _meshy_state(said: Any) -> State:
     return State(_percent(data.get("progress")), failed=failed, queued=status == "PENDING")
 
 
-def _percent(said: Any) -> int:
+def _percent(said: object) -> int:
     return max(0, min(100, int(said))) if isinstance(said, int | float) and said == said else 0
 
 
-def _text(said: Any, *names: str) -> str:
+def _text(said: object, *names: str) -> str:
     """A word inside of an answer, which goes into an address: letters, digits and dashes."""
     for name in names:
         said = said.get(name) if isinstance(said, dict) else None

@@ -305,7 +305,7 @@ def _reason(status: int) -> str:
     return str(status)
 
 
-async def _read(answer: Answer) -> dict[str, Any]:
+async def _read(answer: Answer) -> dict[str, object]:
     """What an answer says, as the cache keeps it."""
     host = answer.address.host
     if answer.elsewhere:
@@ -333,7 +333,7 @@ async def _read(answer: Answer) -> dict[str, Any]:
     return {**await _text_of(answer.address.url, kind, charset[:60], body), "cut": answer.cut or len(answer.body) > PAGE}
 
 
-async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, Any]:
+async def _text_of(url: str, kind: str, charset: str, body: bytes) -> dict[str, object]:
     try:
         return dict((await ask_once("atelier_desk.web.page_text", (url, kind, charset), body)).value)
     except (Ended, Failed) as error:

@@ -110,7 +110,7 @@ def _is_html(media_type: str, text: str) -> bool:
     )
 
 
-def _html(text: str, url: str) -> dict[str, Any]:
+def _html(text: str, url: str) -> dict[str, object]:
     import lxml.html
     from lxml.etree import ParserError
 
@@ -205,13 +205,13 @@ def _links(tree: Any, at: str) -> list[dict[str, str]]:
     return [{"url": url, "text": text} for url, text in found.items()]
 
 
-def _article(tree: Any, url: str) -> tuple[str, dict[str, Any]]:
+def _article(tree: object, url: str) -> tuple[str, dict[str, object]]:
     """The main text, and what is known of it."""
     import copy
 
     import trafilatura
 
-    about: dict[str, Any] = {}
+    about: dict[str, object] = {}
     with suppress(Exception):  # a page that the library cannot take apart is given as a whole
         found = trafilatura.extract_metadata(copy.deepcopy(tree), default_url=url)
         about = found.as_dict() if found is not None else {}

@@ -98,7 +98,7 @@ class Robots:
         return _Rules(until, read=await asyncio.get_running_loop().run_in_executor(None, _parse, answer.body))
 
 
-def _parse(body: bytes) -> Any:
+def _parse(body: bytes) -> object:
     from protego import Protego
 
     return Protego.parse(body.decode("utf-8", "replace"))

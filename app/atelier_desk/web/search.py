@@ -80,7 +80,7 @@ class Searcher:
         found = await ENGINES[self.settings.search].ask(self, query, limit)
         return list({each.url: each for each in reversed(found)}.values())[::-1][:limit]
 
-    async def ask(self, method: str, path: str, payload: Any = None, *, header: str = "", before: str = "") -> Any:
+    async def ask(self, method: str, path: str, payload: object = None, *, header: str = "", before: str = "") -> Any:
         """The JSON a service answers."""
         from atelier_desk.llm.wire.http import HttpClient, Timeouts
 
@@ -115,7 +115,7 @@ async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     return _hits(rows, "title", "href", "body", "date")
 
 
-def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
+def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, object]]:
     """Ask public search pages; blocks."""
     from ddgs import DDGS
 
@@ -163,7 +163,7 @@ ENGINES: dict[str, SearchEngine] = {
 }
 
 
-def _rows(said: Any, name: str) -> list[Any]:
+def _rows(said: object, name: str) -> list[Any]:
     rows = said.get(name) if isinstance(said, dict) else None
     if not isinstance(rows, list):
         raise ToolError("The search service answers something that is no list of results. Try again later.", code="search")
@@ -180,6 +180,6 @@ def _hits(rows: Iterable[Any], title: str, url: str, excerpt: str, *dates: str) 
     return found
 
 
-def _plain(text: Any) -> str:
+def _plain(text: object) -> str:
     """Without the marks that services put around the words that were searched for."""
     return " ".join(html.unescape(_TAG.sub("", str(text or ""))).split())

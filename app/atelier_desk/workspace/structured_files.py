@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.text import Text, decode
@@ -86,7 +85,7 @@ def with_cell(file: Text, cell: str, source: str, path: str) -> Text:
 _Style = tuple[int | str | None, bool, str]
 
 
-def _style_of(text: str, notebook: Any) -> _Style:
+def _style_of(text: str, notebook: object) -> _Style:
     """Detect how a notebook is formatted: indent, ASCII only, and final newline. Unknown formats become Jupyter's."""
     plain = text.replace("\r\n", "\n")
     end = plain[len(plain.rstrip("\n")) :]
@@ -97,6 +96,6 @@ def _style_of(text: str, notebook: Any) -> _Style:
     return 1, False, end
 
 
-def _dump(notebook: Any, style: _Style) -> str:
+def _dump(notebook: object, style: _Style) -> str:
     indent, ascii_only, end = style
     return json.dumps(notebook, indent=indent, ensure_ascii=ascii_only) + end

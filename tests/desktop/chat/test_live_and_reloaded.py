@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +178,7 @@ async def opened(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Open]:
 class Busy(ScriptedModel):
     """A server that is asked twice for each reply."""
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         yield RetryDelta(attempt=2, delay_s=0.5, reason="overloaded")
         async for delta in super().stream(request):
             yield delta

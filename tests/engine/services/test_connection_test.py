@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ class Server:
     def __init__(self, *words: str, ends: bool = True) -> None:
         self.words, self.ends = words, ends
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         for word in self.words:
             yield TextDelta(content=word)
         if not self.ends:

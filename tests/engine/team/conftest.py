@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig
@@ -79,7 +79,7 @@ class Stuck:
         self.closed = 0
         self.begun = asyncio.Event()
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         self.requests.append(request)
         self.open += 1
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -31,7 +31,7 @@ class Dripping:
     def __init__(self) -> None:
         self.words: asyncio.Queue[str] = asyncio.Queue()
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         text = ""
         while word := await self.words.get():
             text += word
@@ -132,7 +132,7 @@ async def test_who_waits_as_the_server_asked_is_not_idle(open_atelier: Opener) -
     clock = ManualClock()
 
     class Waiting:
-        async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+        async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
             yield RetryDelta(attempt=2, delay_s=2 * TIMEOUT, reason="rate_limited")
             await clock.sleep(2 * TIMEOUT)
             yield ReplyDone(reply=ChatReply(content="There."))

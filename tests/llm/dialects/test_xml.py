@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import pytest
 from hypothesis import given
@@ -182,7 +182,7 @@ class TestReply:
 
     async def test_a_reply_that_was_not_streamed_is_read_all_the_same(self) -> None:
         class Whole:
-            async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+            async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
                 yield ReplyDone(reply=ChatReply(content='a<tool_call name="A">{}</tool_call>'))
 
         deltas = [delta async for delta in with_dialect(Whole(), ToolDialect.XML).stream(REQUEST)]
@@ -194,7 +194,7 @@ class TestReply:
         closed: list[bool] = []
 
         class Endless:
-            async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+            async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
                 try:
                     while True:
                         yield TextDelta(content="x")

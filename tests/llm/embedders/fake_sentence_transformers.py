@@ -8,15 +8,17 @@ import numpy as np
 class SentenceTransformer:
     prompts = {"query": "query: "}
 
-    def __init__(self, name, device):
+    def __init__(self, name: str, device: str) -> None:
         print("a library that prints to stdout")
         if name == "wrong":
             raise OSError(f"{name} is not a model (offline={os.environ.get('HF_HUB_OFFLINE', '')})")
 
-    def get_sentence_embedding_dimension(self):
+    def get_sentence_embedding_dimension(self) -> int:
         return 4
 
-    def encode(self, texts, normalize_embeddings, convert_to_numpy, show_progress_bar, prompt_name=""):
+    def encode(
+        self, texts: list[str], normalize_embeddings: bool, convert_to_numpy: bool, show_progress_bar: bool, prompt_name: str = ""
+    ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         if "die" in texts:
             os._exit(3)
         if "fail" in texts:

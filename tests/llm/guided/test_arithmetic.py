@@ -44,12 +44,12 @@ FR = [
 
 
 @pytest.mark.parametrize(("text", "value"), EN)
-def test_english(text, value):
+def test_english(text: str, value: float) -> None:
     assert evaluate(find(text, language("en")).candidates[0]) == value
 
 
 @pytest.mark.parametrize(("text", "value"), FR)
-def test_french(text, value):
+def test_french(text: str, value: float) -> None:
     assert evaluate(find(text, language("fr")).candidates[0]) == value
 
 
@@ -66,23 +66,23 @@ def test_french(text, value):
         "a x b",
     ],
 )
-def test_what_is_no_arithmetic(text):
+def test_what_is_no_arithmetic(text: str) -> None:
     assert find(text, language("en")).candidates == ()
 
 
-def test_written_operators_are_certain_and_word_problems_are_not():
+def test_written_operators_are_certain_and_word_problems_are_not() -> None:
     assert find("12*7", language("en")).certain
     assert find("12*7", language("en")).bare
     assert not find("what is 12*7", language("en")).bare
     assert not find("5 boxes of 6 eggs, how many eggs?", language("en")).certain
 
 
-def test_a_word_problem_without_a_cue_leaves_the_choice():
+def test_a_word_problem_without_a_cue_leaves_the_choice() -> None:
     assert len(find("how much 3 7", language("en")).candidates) == 4
 
 
 @given(st.text(max_size=60), st.sampled_from(["en", "fr"]))
-def test_any_text_gives_expressions_the_calculator_can_read_or_none(text, code):
+def test_any_text_gives_expressions_the_calculator_can_read_or_none(text: str, code: str) -> None:
     import ast
 
     for candidate in find(text, language(code)).candidates:
@@ -90,5 +90,5 @@ def test_any_text_gives_expressions_the_calculator_can_read_or_none(text, code):
 
 
 @given(st.integers(0, 999), st.integers(1, 999), st.sampled_from("+-*/"))
-def test_digits_are_never_changed(first, second, sign):
+def test_digits_are_never_changed(first: str, second: str, sign: str) -> None:
     assert find(f"please compute {first} {sign} {second} for me", language("en")).candidates == (f"{first} {sign} {second}",)

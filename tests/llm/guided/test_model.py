@@ -1,17 +1,20 @@
 """The guided model as a chat model: with a scripted model for every way through, and with the real starter for the few that matter."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, TextDelta, Usage
+from atelier_desk.llm.base import ChatModel
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.local.models import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.llm.guided.specs import specs
 
 AUNT = "I need to phone my aunt on Monday"
@@ -23,18 +26,18 @@ ALL = ("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool")
 class Conversation:
     """Talks with a guided model and plays the tools."""
 
-    def __init__(self, model, tools=ALL, name="starter"):
+    def __init__(self, model: ChatModel, tools: Sequence[str] = ALL, name: str = "starter") -> None:
         self.model = model
         self.tools = specs(*tools)
         self.name = name
         self.messages = []
         self.deltas = []
 
-    async def say(self, text) -> ChatReply:
+    async def say(self, text: str) -> ChatReply:
         self.messages.append(ChatMessage(role=Role.USER, content=text))
         return await self.turn()
 
-    async def result(self, **data) -> ChatReply:
+    async def result(self, **data: object) -> ChatReply:
         call = self.messages[-1].tool_calls[-1]
         content = json.dumps(data)
         self.messages.append(
@@ -52,12 +55,12 @@ class Conversation:
         return reply
 
 
-def scripted(*steps, tools=ALL, language="en"):
+def scripted(*steps: Step, tools: Sequence[str] = ALL, language: str = "en") -> tuple[ScriptedModel, Conversation]:
     model = ScriptedModel(list(steps))
     return model, Conversation(GuidedModel(model, None, language=language), tools)
 
 
-async def test_plain_requests_need_no_model():
+async def test_plain_requests_need_no_model() -> None:
     model, talk = scripted()
     reply = await talk.say("Add a task: buy ink, high priority")
     assert reply.finish_reason is FinishReason.TOOL_CALLS
@@ -76,19 +79,19 @@ async def test_plain_requests_need_no_model():
         ("what is 6*7?", "CalculatorTool", {"operation": "eval", "expression": "6*7"}),
     ],
 )
-async def test_each_plain_request_makes_its_call(text, tool, arguments):
+async def test_each_plain_request_makes_its_call(text: str, tool: str, arguments: dict[str, object]) -> None:
     _, talk = scripted()
     call = (await talk.say(text)).tool_calls[0]
     assert (call.name, call.arguments) == (tool, arguments)
 
 
-async def test_numbers_of_what_is_attached_are_not_calculated():
+async def test_numbers_of_what_is_attached_are_not_calculated() -> None:
     _, talk = scripted()
     reply = await talk.say('What is 12*7?\n\n<attached_file name="sizes.txt">\n20 x 11 = ?\n</attached_file>')
     assert reply.tool_calls[0].arguments["expression"] == "12*7"
 
 
-async def test_calls_of_one_run_have_ids_of_their_own():
+async def test_calls_of_one_run_have_ids_of_their_own() -> None:
     _, talk = scripted()
     first = (await talk.say("list my tasks")).tool_calls[0]
     await talk.result(success=True, tasks=[])
@@ -96,7 +99,7 @@ async def test_calls_of_one_run_have_ids_of_their_own():
     assert first.id != second.id
 
 
-async def test_a_request_no_pattern_knows_is_chosen_by_the_model_under_a_grammar():
+async def test_a_request_no_pattern_knows_is_chosen_by_the_model_under_a_grammar() -> None:
     model, talk = scripted(ChatReply(content=" list", usage=Usage(tokens_input=50, tokens_output=2)))
     reply = await talk.say(UNSURE)
     assert reply.tool_calls[0].arguments == {"operation": "list"}
@@ -108,13 +111,13 @@ async def test_a_request_no_pattern_knows_is_chosen_by_the_model_under_a_grammar
     assert request.temperature == 0.0
 
 
-async def test_a_choice_outside_the_grammar_counts_as_the_nearest_example():
+async def test_a_choice_outside_the_grammar_counts_as_the_nearest_example() -> None:
     _, talk = scripted(" nonsense")
     reply = await talk.say(UNSURE)
     assert reply.tool_calls[0].arguments == {"operation": "list"}
 
 
-async def test_the_argument_is_chosen_among_the_messages_own_words():
+async def test_the_argument_is_chosen_among_the_messages_own_words() -> None:
     model, talk = scripted(" phone my aunt")
     await talk.say(AUNT)
     spans = [span.strip('" ') for span in model.requests[0].grammar.removeprefix("root ::= ").split(" | ")]
@@ -122,7 +125,7 @@ async def test_the_argument_is_chosen_among_the_messages_own_words():
     assert all(span in AUNT for span in spans)
 
 
-async def test_a_write_that_was_not_ordered_is_confirmed_first():
+async def test_a_write_that_was_not_ordered_is_confirmed_first() -> None:
     _, talk = scripted(" phone my aunt on Monday")
     question = (await talk.say(AUNT)).tool_calls[0]
     assert question.name == "UserQuestionTool"
@@ -134,7 +137,7 @@ async def test_a_write_that_was_not_ordered_is_confirmed_first():
 
 
 @pytest.mark.parametrize("answer", [{"success": True, "selectedOptions": ["2"]}, {"success": False, "code": "skipped", "error": "skipped"}])
-async def test_a_declined_write_is_not_done(answer):
+async def test_a_declined_write_is_not_done(answer: str) -> None:
     _, talk = scripted(" phone my aunt on Monday")
     await talk.say(AUNT)
     reply = await talk.result(**answer)
@@ -142,7 +145,7 @@ async def test_a_declined_write_is_not_done(answer):
     assert "did not" in reply.content
 
 
-async def test_without_a_question_tool_the_write_is_made_at_once():
+async def test_without_a_question_tool_the_write_is_made_at_once() -> None:
     _, talk = scripted(" phone my aunt on Monday", tools=("TodoTool",))
     assert (await talk.say(AUNT)).tool_calls[0].name == "TodoTool"
 
@@ -157,7 +160,7 @@ async def test_without_a_question_tool_the_write_is_made_at_once():
         ("j'ai terminé la tâche buy ink", "C’est fait : « buy ink »."),
     ],
 )
-async def test_a_task_is_completed_once_it_was_found_in_the_list(text, said):
+async def test_a_task_is_completed_once_it_was_found_in_the_list(text: str, said: str) -> None:
     _, talk = scripted()
     assert (await talk.say(text)).tool_calls[0].arguments == {"operation": "list"}
     tasks = [
@@ -170,7 +173,7 @@ async def test_a_task_is_completed_once_it_was_found_in_the_list(text, said):
     assert (await talk.result(success=True, task={"id": "2", "name": "buy ink"})).content == said
 
 
-async def test_a_task_that_is_not_there_is_not_completed():
+async def test_a_task_that_is_not_there_is_not_completed() -> None:
     _, talk = scripted()
     await talk.say("mark sell the boat as done")
     reply = await talk.result(success=True, tasks=[{"id": "1", "name": "call Ann", "status": "pending"}])
@@ -178,7 +181,7 @@ async def test_a_task_that_is_not_there_is_not_completed():
     assert "sell the boat" in reply.content
 
 
-async def test_only_enabled_tools_are_called():
+async def test_only_enabled_tools_are_called() -> None:
     _, talk = scripted("I can only talk.", tools=())
     assert (await talk.say("add a task: buy ink")).tool_calls == ()
 
@@ -186,13 +189,13 @@ async def test_only_enabled_tools_are_called():
 @pytest.mark.parametrize(
     ("text", "part"), [("Hello!", "Hello"), ("merci beaucoup", "plaisir"), ("who are you?", "starter model"), ("aide", "calculer")]
 )
-async def test_small_talk_has_canned_replies(text, part):
+async def test_small_talk_has_canned_replies(text: str, part: str) -> None:
     model, talk = scripted()
     assert part in (await talk.say(text)).content
     assert model.requests == []
 
 
-async def test_other_talk_is_the_models_own_in_english_and_a_notice_in_french():
+async def test_other_talk_is_the_models_own_in_english_and_a_notice_in_french() -> None:
     model, talk = scripted("Rain is nice.", tools=())
     assert (await talk.say("what do you think of the rain?")).content == "Rain is nice."
     assert model.requests[0].tools == ()
@@ -202,13 +205,13 @@ async def test_other_talk_is_the_models_own_in_english_and_a_notice_in_french():
     assert "modèle de départ" in (await talk.say("que penses-tu de la pluie ?")).content
 
 
-async def test_a_result_is_answered_in_the_language_of_the_request():
+async def test_a_result_is_answered_in_the_language_of_the_request() -> None:
     _, talk = scripted()
     await talk.say("calcule 3*4")
     assert (await talk.result(success=True, result=12.5, expression="3*4")).content == "3 × 4 = 12,5"
 
 
-async def test_notes_of_the_program_are_not_the_users_words():
+async def test_notes_of_the_program_are_not_the_users_words() -> None:
     _, talk = scripted()
     await talk.say("add a task: buy ink")
     await talk.result(success=True, task_id="1")
@@ -216,26 +219,26 @@ async def test_notes_of_the_program_are_not_the_users_words():
     assert "buy ink" in (await talk.turn()).content
 
 
-async def test_a_request_without_a_user_message_is_an_error():
+async def test_a_request_without_a_user_message_is_an_error() -> None:
     _, talk = scripted()
     with pytest.raises(ProviderError) as caught:
         await talk.turn()
     assert caught.value.code == "no_message"
 
 
-async def test_a_very_long_message_is_looked_at_in_part():
+async def test_a_very_long_message_is_looked_at_in_part() -> None:
     _, talk = scripted("I see.", tools=())
     assert (await talk.say("word " * 20_000)).content == "I see."
 
 
-async def test_a_failing_models_error_comes_through():
+async def test_a_failing_models_error_comes_through() -> None:
     _, talk = scripted(ProviderError("gone", code="unreachable"))
     with pytest.raises(ProviderError):
         await talk.say(UNSURE)
 
 
 @pytest.mark.model
-async def test_the_real_starter_uses_the_calculator_and_says_the_result_in_both_languages(tmp_path):
+async def test_the_real_starter_uses_the_calculator_and_says_the_result_in_both_languages(tmp_path: Path) -> None:
     provider = LocalProvider(tmp_path, SystemClock())
     embedder = BuiltinEmbedder()
     try:

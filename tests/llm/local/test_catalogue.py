@@ -5,11 +5,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from atelier_desk.llm.local.catalogue import CATALOGUE
+from atelier_desk.llm.local.catalogue import CATALOGUE, CatalogueEntry
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.id)
-def test_an_entry_names_a_file_of_the_hub_with_its_sum_and_licence(entry):
+def test_an_entry_names_a_file_of_the_hub_with_its_sum_and_licence(entry: CatalogueEntry) -> None:
     parts = urlsplit(entry.url)
     assert (parts.scheme, parts.hostname) == ("https", "huggingface.co")
     assert re.fullmatch(r"/[\w.-]+/[\w.-]+-GGUF/resolve/(main|[0-9a-f]{40})/" + re.escape(entry.file), parts.path)
@@ -18,6 +18,6 @@ def test_an_entry_names_a_file_of_the_hub_with_its_sum_and_licence(entry):
     assert entry.size_bytes / 1e9 < entry.ram_gb < 10
 
 
-def test_no_two_entries_are_the_same():
+def test_no_two_entries_are_the_same() -> None:
     for field in ("id", "file", "sha256", "url"):
         assert len({getattr(entry, field) for entry in CATALOGUE}) == len(CATALOGUE)

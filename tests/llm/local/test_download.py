@@ -3,12 +3,16 @@
 import asyncio
 import hashlib
 from collections import namedtuple
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Never
 
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.llm.local.catalogue import CatalogueEntry
-from atelier_desk.llm.local.download import Downloads, DownloadStatus
+from atelier_desk.llm.local.download import Downloads, DownloadState, DownloadStatus
+from atelier_desk.llm.local.models import ModelStore
 from tests.llm.local.conftest import gguf_bytes
 from tests.support.clock import ManualClock
 from tests.support.servers.proxies import FakeProxy
@@ -67,7 +71,7 @@ class FileServer:
 
 
 @pytest.fixture
-async def files():
+async def files() -> AsyncIterator[FileServer]:
     served = FileServer()
     server = await asyncio.start_server(served.handle, "127.0.0.1", 0)
     served.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
@@ -78,7 +82,7 @@ async def files():
 
 
 @pytest.fixture
-def entry(files):
+def entry(files: FileServer) -> CatalogueEntry:
     return CatalogueEntry(
         id="tiny",
         label="Tiny",
@@ -95,20 +99,20 @@ def entry(files):
 
 
 @pytest.fixture
-async def downloads(store, entry):
+async def downloads(store: ModelStore, entry: CatalogueEntry) -> AsyncIterator[Downloads]:
     made = Downloads(store, ManualClock(), lambda id: made.changes.append(id), entries=[entry])
     made.changes = []
     yield made
     await made.aclose()
 
 
-async def finished(downloads, status=DownloadStatus.DONE):
+async def finished(downloads: Downloads, status: DownloadStatus = DownloadStatus.DONE) -> DownloadState:
     state = await downloads.wait("tiny")
     assert state.status is status
     return state
 
 
-async def stopped_in_the_middle(files, downloads, after=100_000):
+async def stopped_in_the_middle(files: FileServer, downloads: Downloads, after: int = 100_000) -> Path:
     """Begin a download that the server holds after some bytes, which have arrived on disk."""
     files.stop_after = after
     await downloads.start("tiny")
@@ -119,7 +123,7 @@ async def stopped_in_the_middle(files, downloads, after=100_000):
     return part
 
 
-async def test_a_whole_download_is_verified_recorded_and_found(files, downloads, store):
+async def test_a_whole_download_is_verified_recorded_and_found(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     state = await downloads.start("tiny")
     assert state.status is DownloadStatus.RUNNING
     state = await finished(downloads)
@@ -132,7 +136,7 @@ async def test_a_whole_download_is_verified_recorded_and_found(files, downloads,
     assert set(downloads.changes) == {"tiny"}
 
 
-async def test_pause_keeps_what_arrived_and_start_goes_on_from_there(files, downloads, store):
+async def test_pause_keeps_what_arrived_and_start_goes_on_from_there(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     part = await stopped_in_the_middle(files, downloads)
     await downloads.pause("tiny")
     kept = part.stat().st_size
@@ -146,7 +150,9 @@ async def test_pause_keeps_what_arrived_and_start_goes_on_from_there(files, down
     assert store.get("tiny").path.read_bytes() == DATA
 
 
-async def test_another_program_start_goes_on_from_the_part_file(files, downloads, store, entry):
+async def test_another_program_start_goes_on_from_the_part_file(
+    files: FileServer, downloads: Downloads, store: ModelStore, entry: CatalogueEntry
+) -> None:
     part = await stopped_in_the_middle(files, downloads)
     await downloads.aclose()
     kept = part.stat().st_size
@@ -158,14 +164,14 @@ async def test_another_program_start_goes_on_from_the_part_file(files, downloads
     await finished(again)
 
 
-async def test_cancel_throws_away_what_arrived(files, downloads):
+async def test_cancel_throws_away_what_arrived(files: FileServer, downloads: Downloads) -> None:
     part = await stopped_in_the_middle(files, downloads)
     await downloads.cancel("tiny")
     assert not part.exists()
     assert downloads.states() == []
 
 
-async def test_a_server_without_ranges_is_read_from_the_beginning(files, downloads, store):
+async def test_a_server_without_ranges_is_read_from_the_beginning(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
     files.ranges = False
     await downloads.start("tiny")
@@ -174,7 +180,7 @@ async def test_a_server_without_ranges_is_read_from_the_beginning(files, downloa
     assert store.get("tiny").path.read_bytes() == DATA
 
 
-async def test_a_broken_connection_fails_and_can_go_on(files, downloads):
+async def test_a_broken_connection_fails_and_can_go_on(files: FileServer, downloads: Downloads) -> None:
     files.cut_after = 50_000
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
@@ -185,7 +191,7 @@ async def test_a_broken_connection_fails_and_can_go_on(files, downloads):
     await finished(downloads)
 
 
-async def test_a_damaged_file_is_thrown_away(files, downloads, store):
+async def test_a_damaged_file_is_thrown_away(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     files.data = bytes([*DATA[:-1], DATA[-1] ^ 1])
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
@@ -194,14 +200,14 @@ async def test_a_damaged_file_is_thrown_away(files, downloads, store):
     assert list(store.models_dir.iterdir()) == []
 
 
-async def test_a_longer_file_is_refused(files, downloads):
+async def test_a_longer_file_is_refused(files: FileServer, downloads: Downloads) -> None:
     files.data = DATA + b"more"
     await downloads.start("tiny")
     assert (await finished(downloads, DownloadStatus.FAILED)).error_code == "model_damaged"
 
 
 @pytest.mark.parametrize("status", [404, 403, 503])
-async def test_a_refusal_says_its_status(files, downloads, status):
+async def test_a_refusal_says_its_status(files: FileServer, downloads: Downloads, status: DownloadStatus) -> None:
     files.status = status
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
@@ -209,7 +215,7 @@ async def test_a_refusal_says_its_status(files, downloads, status):
     assert "{status}" in state.error_template
 
 
-async def test_a_part_the_server_has_no_rest_for_is_thrown_away(files, downloads, store):
+async def test_a_part_the_server_has_no_rest_for_is_thrown_away(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
     files.status = 416
     await downloads.start("tiny")
@@ -217,14 +223,14 @@ async def test_a_part_the_server_has_no_rest_for_is_thrown_away(files, downloads
     assert not (store.models_dir / "tiny.gguf.part").exists()
 
 
-async def test_a_whole_part_needs_no_server(files, downloads, store):
+async def test_a_whole_part_needs_no_server(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(DATA)
     await downloads.start("tiny")
     await finished(downloads)
     assert files.seen == []
 
 
-async def test_redirects_are_followed(files, store, entry):
+async def test_redirects_are_followed(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
     moved = entry.model_copy(update={"url": f"{files.url}/moved"})
     downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[moved])
     await downloads.start("tiny")
@@ -232,7 +238,7 @@ async def test_redirects_are_followed(files, store, entry):
     assert [seen.path for seen in files.seen] == ["/moved", "/file.gguf"]
 
 
-async def test_a_full_disk_is_noticed_before_anything_is_asked(files, store, entry):
+async def test_a_full_disk_is_noticed_before_anything_is_asked(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
     downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[entry], free_bytes=lambda _folder: 1_000_000)
     with pytest.raises(ProviderError) as caught:
         await downloads.start("tiny")
@@ -240,7 +246,7 @@ async def test_a_full_disk_is_noticed_before_anything_is_asked(files, store, ent
     assert files.seen == []
 
 
-async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, entry):
+async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, entry: CatalogueEntry) -> None:
     from atelier_desk.llm.local.models import ModelStore
 
     (tmp_path / "file").write_text("")
@@ -250,7 +256,7 @@ async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, entry):
     assert caught.value.code == "unwritable"
 
 
-async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(files, downloads):
+async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(files: FileServer, downloads: Downloads) -> None:
     await asyncio.gather(downloads.start("tiny"), downloads.start("tiny"))
     await finished(downloads)
     assert (await downloads.start("tiny")).status is DownloadStatus.DONE
@@ -259,7 +265,7 @@ async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(f
     assert len(files.seen) == 1
 
 
-async def test_deleting_removes_the_file_and_what_was_known_of_it(files, downloads, store):
+async def test_deleting_removes_the_file_and_what_was_known_of_it(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     await downloads.start("tiny")
     await finished(downloads)
     await downloads.delete("tiny")
@@ -267,7 +273,7 @@ async def test_deleting_removes_the_file_and_what_was_known_of_it(files, downloa
     assert downloads.states() == []
 
 
-async def test_progress_is_announced_by_the_clock(files, store, entry):
+async def test_progress_is_announced_by_the_clock(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
     clock = ManualClock()
     shares = []
     downloads = Downloads(store, clock, lambda _id: shares.append(downloads.states()[0]), entries=[entry])
@@ -281,13 +287,13 @@ async def test_progress_is_announced_by_the_clock(files, store, entry):
     assert running[0].bytes_per_s > 0
 
 
-async def test_an_unknown_model_names_the_known_ones(downloads):
+async def test_an_unknown_model_names_the_known_ones(downloads: Downloads) -> None:
     with pytest.raises(NotFoundError, match="tiny"):
         await downloads.start("huge")
 
 
 @pytest.fixture
-def far(entry, monkeypatch):
+def far(entry: CatalogueEntry, monkeypatch: pytest.MonkeyPatch) -> CatalogueEntry:
     """A model that is on another machine, and an environment without proxies."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
@@ -296,7 +302,9 @@ def far(entry, monkeypatch):
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5", "socks"])
-async def test_a_download_goes_through_the_proxy_of_the_environment(files, far, store, monkeypatch, scheme):
+async def test_a_download_goes_through_the_proxy_of_the_environment(
+    files: FileServer, far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, scheme: str
+) -> None:
     async with FakeProxy(int(files.url.rpartition(":")[2]), socks=scheme != "http") as proxy:
         monkeypatch.setenv("ALL_PROXY", f"{scheme}://{proxy.address}/")
         downloads = Downloads(store, ManualClock(), lambda id: None, entries=[far])
@@ -308,7 +316,9 @@ async def test_a_download_goes_through_the_proxy_of_the_environment(files, far, 
 @pytest.mark.parametrize(
     ("value", "said"), [("foo://x", "foo://x"), ("http://h:0", "NO_PROXY"), ("{proxy}", "407"), ("{gone}", "Connection refused")]
 )
-async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(far, store, monkeypatch, value, said):
+async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(
+    far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, value: str, said: str
+) -> None:
     async with FakeProxy() as gone:
         pass
     async with FakeProxy(refuse=407) as proxy:
@@ -320,7 +330,9 @@ async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(far, store
     assert said in state.error_template.format(**state.error_params)
 
 
-async def test_certificates_of_the_environment_that_are_missing_are_named(far, store, monkeypatch, tmp_path):
+async def test_certificates_of_the_environment_that_are_missing_are_named(
+    far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
     downloads = Downloads(store, ManualClock(), lambda id: None, entries=[far.model_copy(update={"url": "https://hub.test/file.gguf"})])
     await downloads.start("tiny")
@@ -330,8 +342,10 @@ async def test_certificates_of_the_environment_that_are_missing_are_named(far, s
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), ValueError("x"), UnicodeError("x"), KeyError("x")])
-async def test_a_download_does_not_seem_to_run_after_its_task_ended(downloads, store, monkeypatch, error):
-    def fail(*_arguments):
+async def test_a_download_does_not_seem_to_run_after_its_task_ended(
+    downloads: Downloads, store: ModelStore, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_arguments: object) -> Never:
         raise error
 
     monkeypatch.setattr(store, "record_download", fail)

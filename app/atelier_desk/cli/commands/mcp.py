@@ -7,7 +7,6 @@ from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
-from typing import Any
 
 from atelier_desk import __version__
 from atelier_desk.cli.files import path_of
@@ -58,7 +57,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     home = not arguments.folder or arguments.folder.startswith("~")
     folder = arguments.folder if home else str(path_of(out, arguments.folder))
     line_ = [_from_here(word, out, first=place == 0) for place, word in enumerate(arguments.line or [""])]
-    fields: dict[str, Any] = (
+    fields: dict[str, object] = (
         {"transport": "http", "url": arguments.url} if arguments.url is not None else {"command": line_[0], "args": tuple(line_[1:])}
     )
     config = checks.build(

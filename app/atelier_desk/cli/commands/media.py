@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
 
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
@@ -37,7 +36,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return Result(value, Table((_("for"), _("by"), _("address"), _("key")), rows))
 
 
-async def _changed(atelier: Atelier, arguments: Namespace, out: Output, **fields: Any) -> Result:
+async def _changed(atelier: Atelier, arguments: Namespace, out: Output, **fields: object) -> Result:
     await atelier.media.use(checks.changed((await atelier.media.state()).settings, _("settings"), **fields))
     return await list_(atelier, arguments, out)
 

@@ -188,7 +188,7 @@ async def _export(atelier: Atelier, wanted: AuditFilter, arguments: Namespace, o
     return 0
 
 
-def _replayed(one: Replayed) -> dict[str, Any]:
+def _replayed(one: Replayed) -> dict[str, object]:
     return {
         "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name, "tool": one.tool,
         "call": one.detail, "then": one.said, "again": one.again, "today": one.today, "same": one.same,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
 
 from atelier_desk.cli.commands.models import models_table
 from atelier_desk.cli.files import path_of
@@ -24,13 +23,13 @@ from atelier_desk.support.i18n import N_, _, ngettext
 EDITABLE = ("base_url", "api_key_env", "enabled")
 
 
-def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, Any], dict[str, str]]:
+def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, object], dict[str, str]]:
     """Fields of a ``ProviderConfig`` that the options of ``connection_options`` give, and the values of headers for the keyring.
 
     Raises:
         UsageError: a header is not ``NAME: VALUE``.
     """
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     if arguments.ca_file is not None:
         fields["ca_file"] = str(path_of(out, arguments.ca_file)) if arguments.ca_file else ""
     if arguments.api_version is not None:

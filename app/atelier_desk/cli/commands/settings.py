@@ -39,7 +39,7 @@ async def set_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return await get(atelier, arguments, out)
 
 
-def _flat(model: BaseModel, before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(model: BaseModel, before: str = "") -> Iterator[tuple[str, object]]:
     """Dotted keys and JSON values, in the order of the model."""
     plain = model.model_dump(mode="json")
     for name in type(model).model_fields:
@@ -52,7 +52,7 @@ def _flat(model: BaseModel, before: str = "") -> Iterator[tuple[str, Any]]:
             yield key, plain[name]
 
 
-def _known(found: dict[str, Any], key: str) -> Any:
+def _known(found: dict[str, object], key: str) -> Any:
     if key not in found:
         raise UsageError(N_("There is no setting {key}. Settings: {names}."), key=key, names=", ".join(found))
     return found[key]

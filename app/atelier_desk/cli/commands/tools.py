@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any
 
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.result import Result, Table
@@ -32,7 +31,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )
 
 
-def _described(tool: Tool) -> dict[str, Any]:
+def _described(tool: Tool) -> dict[str, object]:
     return {
         "name": tool.name,
         "category": tool.category.value,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.cli.agent_options import chosen_model, grant
 from atelier_desk.cli.commands import chats
@@ -209,7 +208,7 @@ async def choose(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         except NotFoundError:
             agent = await atelier.agents.default()
     choices = await chosen_model(atelier, arguments, agent, workflow)
-    changes: dict[str, Any] = {} if arguments.instructions is None else {"instructions": arguments.instructions}
+    changes: dict[str, object] = {} if arguments.instructions is None else {"instructions": arguments.instructions}
     if arguments.approval is not None:
         changes["approval"] = mode_of(arguments.approval)
     caps = {name: getattr(arguments, name) for name in ("max_cost", "max_tokens") if getattr(arguments, name) is not None}

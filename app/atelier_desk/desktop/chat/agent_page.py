@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
@@ -221,7 +221,7 @@ class AgentPage(QWidget):
         else:
             self.open(run_id)
 
-    def _on_sent(self, text: str, _images: Any, strategy: str) -> None:
+    def _on_sent(self, text: str, _images: object, strategy: str) -> None:
         """An answer while it waits for its parent's, else a message."""
         if self.member.status == "awaiting_parent":
             self._steering.answer(self.run_id, text)

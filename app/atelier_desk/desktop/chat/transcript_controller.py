@@ -58,6 +58,6 @@ class TranscriptController(QObject):
         """End the turn a workflow works on, if it does."""
         self._once("stop", workflow_id, lambda: self._bridge.engine.workflows.stop(workflow_id))
 
-    def _once(self, what: str, target: str, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    def _once(self, what: str, target: str, work: Callable[[], Coroutine[object, None, object]]) -> None:
         """Not again while it is done: a second click would meet a run that goes on already."""
         self._bridge.jobs.once((what, target), work)

@@ -36,7 +36,7 @@ class TurnEnds(QObject):
         bridge.stream_event.connect(self._on_stream)
         bridge.changed.connect(self._on_changed)
 
-    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Any]]:
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
         """What each turn has to show."""
         raise NotImplementedError
 

@@ -85,7 +85,7 @@ class DiffView(QWidget):
             me = ref(self)
             language = self._language
 
-            def loaded(lexer: Any) -> None:
+            def loaded(lexer: object) -> None:
                 view = me()
                 if view is not None and isValid(view) and view._language == language and lexer is not None:
                     view._lexer = lexer

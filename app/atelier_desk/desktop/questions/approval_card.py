@@ -6,7 +6,7 @@ The same card stands under a tool call in the transcript and in the inbox. It on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -177,7 +177,7 @@ class ApprovalCard(ApprovalFrame):
         self.reason.setEnabled(not busy)
         super()._set_busy(busy)
 
-    async def _refusal(self, arguments: dict[str, Any]) -> str:
+    async def _refusal(self, arguments: dict[str, object]) -> str:
         try:
             await self.bridge.engine.tools.check(self.request.tool, arguments)
         except ToolError as error:
@@ -189,7 +189,7 @@ class ApprovalCard(ApprovalFrame):
         if self._open and self.request.effect in ("write", "network") and not self.arguments.problem:
             self.desk.jobs.start(self._show_changes(self.arguments.changed_arguments()), f"preview {id(self)}")
 
-    async def _show_changes(self, arguments: dict[str, Any] | None) -> None:
+    async def _show_changes(self, arguments: dict[str, object] | None) -> None:
         problem, changes = "", []
         try:
             changes = await self.bridge.engine.approvals.preview(self.request.id, arguments)

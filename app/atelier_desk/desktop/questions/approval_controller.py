@@ -10,7 +10,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
@@ -180,7 +180,7 @@ class ApprovalController(QObject):
     async def approve(
         self,
         request_id: str,
-        arguments: dict[str, Any] | None = None,
+        arguments: dict[str, object] | None = None,
         scope: ApprovalScope = ApprovalScope.ONCE,
         rules: Sequence[str] = (),
     ) -> None:

@@ -117,7 +117,7 @@ _SANDBOX = {
 }
 
 
-def _does(command: dict[str, Any], settings: bool = False) -> str:
+def _does(command: dict[str, object], settings: bool = False) -> str:
     """What a command does; ``settings``: besides what those of its repository do."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":
@@ -128,7 +128,7 @@ def _does(command: dict[str, Any], settings: bool = False) -> str:
     return " ".join(filter(None, (kind, because)))
 
 
-def _reason(said: dict[str, Any]) -> str:
+def _reason(said: dict[str, object]) -> str:
     """Why it is asked about, as a sentence; the texts are those of the table of commands."""
     if not said.get("reason"):
         return ""
@@ -136,5 +136,5 @@ def _reason(said: dict[str, Any]) -> str:
     return "(" + (_("{name}: {text}", name=why, text=said["about"]) if said.get("about") else why) + ")"
 
 
-def _objects(items: object) -> list[dict[str, Any]]:
+def _objects(items: object) -> list[dict[str, object]]:
     return [each for each in items if isinstance(each, dict)] if isinstance(items, list | tuple) else []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
@@ -159,7 +159,7 @@ class ApprovalFrame(QFrame):
         self._error.setVisible(bool(text))
         self.refit()
 
-    def _send(self, work: Coroutine[Any, Any, None], *key: str) -> None:
+    def _send(self, work: Coroutine[object, None, None], *key: str) -> None:
         """Have a decision taken; meanwhile nothing can be changed or sent twice."""
         had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_, _
@@ -26,12 +25,12 @@ _SYNTAX = {
 }
 
 
-def pretty(arguments: Mapping[str, Any]) -> str:
+def pretty(arguments: Mapping[str, object]) -> str:
     """Arguments as indented JSON."""
     return visible_json(arguments, 2)
 
 
-def parse(text: str) -> tuple[dict[str, Any] | None, str]:
+def parse(text: str) -> tuple[dict[str, object] | None, str]:
     """The object in ``text``, or None and what is wrong with it."""
     try:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -56,8 +55,8 @@ class _RefusedError(ValueError):
     """JSON that Python reads and no tool should get; the text is for the reader."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
             raise _RefusedError(_("The name {name} appears twice.", name=key))
@@ -65,5 +64,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> object:
     raise _RefusedError(_("{name} is not a number a tool can be given.", name=name))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QWheelEvent
@@ -61,7 +60,12 @@ class ArgumentsView(QWidget):
     caret_moved = Signal()
 
     def __init__(
-        self, arguments: dict[str, Any], check: Callable[[dict[str, Any]], Awaitable[str]], parent: QWidget | None = None, *, opened: bool
+        self,
+        arguments: dict[str, object],
+        check: Callable[[dict[str, object]], Awaitable[str]],
+        parent: QWidget | None = None,
+        *,
+        opened: bool,
     ) -> None:
         super().__init__(parent)
         self._original, self._check = arguments, check
@@ -135,7 +139,7 @@ class ArgumentsView(QWidget):
         """The edited text, None while nothing is edited."""
         return self.text.toPlainText() if self._editing else None
 
-    def changed_arguments(self) -> dict[str, Any] | None:
+    def changed_arguments(self) -> dict[str, object] | None:
         """The edited arguments; None when they are the model's own."""
         found = parse(self.text.toPlainText())[0] if self._editing else None
         return None if found is None or same_arguments(found, self._original) else found

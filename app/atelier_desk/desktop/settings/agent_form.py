@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Qt
@@ -38,11 +38,11 @@ class Tools(Field):
         made.changed.connect(changed)
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(ToolBoxes, control).set_enabled(value)
+    def show(self, control: ToolBoxes, value: tuple[str, ...]) -> None:
+        control.set_enabled(value)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(ToolBoxes, control).enabled()
+    def read(self, control: ToolBoxes) -> tuple[str, ...]:
+        return control.enabled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ class Schema(Field):
         made.textChanged.connect(changed)
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(SchemaField, control).show_schema(value)
+    def show(self, control: SchemaField, value: dict[str, object] | None) -> None:
+        control.show_schema(value)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(SchemaField, control).schema()
+    def read(self, control: SchemaField) -> dict[str, object] | None:
+        return control.schema()
 
 
 MODES = ((ToolMode.DIRECT, N_("All at once")), (ToolMode.SECTIONS, N_("By section")), (ToolMode.INVOKE, N_("As a list")))
@@ -114,9 +114,10 @@ class AgentForm(Form):
         self.setObjectName("agent-form")
         self._models: list[ModelInfo] = []
         self.name = self.controls["name"]
-        self.tools = cast(ToolBoxes, self.controls["tools"])
-        self.schema = cast(SchemaField, self.controls["answer_schema"])
-        self.provider, self.model_box = (cast(QComboBox, self.controls[each]) for each in ("provider", "model"))
+        self.tools: ToolBoxes = self.controls["tools"]
+        self.schema: SchemaField = self.controls["answer_schema"]
+        self.provider: QComboBox = self.controls["provider"]
+        self.model_box: QComboBox = self.controls["model"]
         self.cost = PromptCostNote(self)
         self.picker = control(Picker(self), "agent-model-picker", name=N_("Model"))
         self._favourites: Sequence[str] = ()

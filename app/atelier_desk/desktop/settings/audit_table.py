@@ -93,7 +93,7 @@ class AuditModel(QAbstractTableModel):
     def fetchMore(self, parent: _Index) -> None:
         self.wanted.emit()
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if orientation is Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
                 return _(COLUMNS[section])

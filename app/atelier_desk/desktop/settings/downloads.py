@@ -130,7 +130,7 @@ class DownloadsView(QWidget):
         for key, card in self.cards.items():
             card.show_state(states.get(key))
 
-    def do(self, model: str, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    def do(self, model: str, work: Callable[[], Coroutine[object, None, object]]) -> None:
         """A button's work for one model, then the states again."""
 
         async def job() -> None:

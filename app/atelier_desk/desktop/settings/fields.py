@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -28,15 +28,16 @@ class Field:
     hint: Text = ""
     name: str = ""
 
+    # Each kind names the control that its own ``make`` returned, and what its values are.
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         """The control, which tells ``changed`` every new value."""
         raise NotImplementedError
 
-    def show(self, control: QWidget, value: Any) -> None:
+    def show(self, control: Any, value: Any) -> None:
         """Put a value into the control."""
         raise NotImplementedError
 
-    def read(self, control: QWidget) -> Any:
+    def read(self, control: Any) -> Any:
         """The value that the control shows."""
         raise NotImplementedError
 
@@ -50,11 +51,11 @@ class Toggle(Field):
         made.toggled.connect(changed)
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(QCheckBox, control).setChecked(bool(value))
+    def show(self, control: QCheckBox, value: object) -> None:
+        control.setChecked(bool(value))
 
-    def read(self, control: QWidget) -> Any:
-        return cast(QCheckBox, control).isChecked()
+    def read(self, control: QCheckBox) -> bool:
+        return control.isChecked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +94,11 @@ class Number(Field):
         made.valueChanged.connect(changed)
         return cast(QWidget, made)
 
-    def show(self, control: QWidget, value: Any) -> None:
-        box = cast(QDoubleSpinBox, control)
-        box.setValue(box.minimum() if value is None else value if self.places else round(value))
+    def show(self, control: QDoubleSpinBox, value: float | None) -> None:
+        control.setValue(control.minimum() if value is None else value if self.places else round(value))
 
-    def read(self, control: QWidget) -> Any:
-        box = cast(QDoubleSpinBox, control)
-        return None if self.optional and box.value() == box.minimum() else box.value()
+    def read(self, control: QDoubleSpinBox) -> float | None:
+        return None if self.optional and control.value() == control.minimum() else control.value()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class Choice(Field):
     ``owns`` are the keys of texts that belong to the value chosen, such as the address of a service: another value has its own.
     """
 
-    choices: Sequence[tuple[Any, Text]] = ()
+    choices: Sequence[tuple[object, Text]] = ()
     owns: tuple[str, ...] = ()
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
@@ -121,15 +120,14 @@ class Choice(Field):
         made.currentIndexChanged.connect(lambda _index: changed(made.currentData()))
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        box = cast(QComboBox, control)
-        places = [row for row in range(box.count()) if box.itemData(row) == value]  # findData finds no None
+    def show(self, control: QComboBox, value: object) -> None:
+        places = [row for row in range(control.count()) if control.itemData(row) == value]  # findData finds no None
         if not places:
-            box.addItem(str(value), value)
-        box.setCurrentIndex(places[0] if places else box.count() - 1)
+            control.addItem(str(value), value)
+        control.setCurrentIndex(places[0] if places else control.count() - 1)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(QComboBox, control).currentData()
+    def read(self, control: QComboBox) -> object:
+        return control.currentData()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +145,13 @@ class Offered(Field):
         made.currentTextChanged.connect(changed)
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        box = cast(QComboBox, control)
-        if value and box.findText(value) < 0:
-            box.addItem(value)
-        box.setCurrentText(value)
+    def show(self, control: QComboBox, value: str) -> None:
+        if value and control.findText(value) < 0:
+            control.addItem(value)
+        control.setCurrentText(value)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(QComboBox, control).currentText().strip()
+    def read(self, control: QComboBox) -> str:
+        return control.currentText().strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +166,7 @@ class Line(Field):
     example: Text = ""
     limit: int = 0
 
-    def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
+    def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QLineEdit:
         made = QLineEdit(parent)
         if self.limit:
             made.setMaxLength(self.limit)
@@ -178,38 +175,38 @@ class Line(Field):
         made.textChanged.connect(changed)
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(QLineEdit, control).setText(value)
+    def show(self, control: QLineEdit, value: str) -> None:
+        control.setText(value)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(QLineEdit, control).text().strip()
+    def read(self, control: QLineEdit) -> Any:
+        return control.text().strip()
 
 
 @dataclass(frozen=True, slots=True)
 class Address(Line):
     """The address of a server, without a slash at its end."""
 
-    def read(self, control: QWidget) -> Any:
-        return cast(QLineEdit, control).text().strip().rstrip("/")
+    def read(self, control: QLineEdit) -> str:
+        return control.text().strip().rstrip("/")
 
 
 @dataclass(frozen=True, slots=True)
 class Names(Line):
     """Several names, separated by commas."""
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(QLineEdit, control).setText(", ".join(value))
+    def show(self, control: QLineEdit, value: Iterable[str]) -> None:
+        control.setText(", ".join(value))
 
-    def read(self, control: QWidget) -> Any:
-        return tuple(filter(None, (part.strip() for part in cast(QLineEdit, control).text().split(","))))
+    def read(self, control: QLineEdit) -> tuple[str, ...]:
+        return tuple(filter(None, (part.strip() for part in control.text().split(","))))
 
 
 @dataclass(frozen=True, slots=True)
 class Secret(Line):
     """A line for the keyring: never shown, and no part of the model. Its value is what was typed."""
 
-    def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
-        made = cast(QLineEdit, Line.make(self, parent, model, changed))
+    def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QLineEdit:
+        made = Line.make(self, parent, model, changed)
         made.setEchoMode(QLineEdit.EchoMode.Password)
         return made
 
@@ -228,11 +225,11 @@ class Lines(Field):
         made.textChanged.connect(lambda: changed(made.toPlainText()))
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(QPlainTextEdit, control).setPlainText(value)
+    def show(self, control: QPlainTextEdit, value: str) -> None:
+        control.setPlainText(value)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(QPlainTextEdit, control).toPlainText()
+    def read(self, control: QPlainTextEdit) -> str:
+        return control.toPlainText()
 
 
 def bounds(key: str, model: type[BaseModel]) -> tuple[float, float] | None:

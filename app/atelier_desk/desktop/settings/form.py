@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Signal
@@ -42,7 +42,7 @@ class Form(QWidget):
         super().__init__(parent)
         self.model, self.prefix = model, prefix
         self.fields = {field.key: field for field in fields}
-        self.controls: dict[str, QWidget] = {}
+        self.controls: dict[str, Any] = {}  # each of its field's own kind
         self.places: dict[str, QWidget] = {}
         """What is hidden with a field: its row, or its cell."""
         self.captions: dict[str, QLabel] = {}
@@ -178,7 +178,7 @@ class Form(QWidget):
 
     def offer(self, key: str, texts: Sequence[str]) -> None:
         """Others to choose from in an ``Offered`` field; what is chosen stays where it can be entered."""
-        box, before = cast(QComboBox, self.controls[key]), self._filling
+        box, before = self.controls[key], self._filling
         chosen, self._filling = box.currentText(), True
         line = _line_of(box)
         at = line.cursorPosition() if line is not None else 0

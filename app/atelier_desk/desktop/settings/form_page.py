@@ -89,7 +89,7 @@ class FormPage(SettingsPage):
         except ValueError:
             return None
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """What is entered, without what does not belong to the service that is chosen."""
         return self.form.values()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pydantic import BaseModel
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
@@ -103,11 +103,11 @@ class Values(Field):
         made.changed.connect(changed)
         return made
 
-    def show(self, control: QWidget, value: Any) -> None:
-        cast(ValueRows, control).show_values(value)
+    def show(self, control: ValueRows, value: Mapping[str, str]) -> None:
+        control.show_values(value)
 
-    def read(self, control: QWidget) -> Any:
-        return cast(ValueRows, control).read()[0]
+    def read(self, control: ValueRows) -> dict[str, str]:
+        return control.read()[0]
 
 
 LOCAL, REMOTE = ("command", "folder", "env", "sandbox"), ("url", "headers", "client_id", "client_secret", "scopes")
@@ -163,7 +163,7 @@ class McpForm(Form):
         if not stored:
             for key, values, kind in (("env", kept.env, "env:"), ("headers", kept.headers, "header:")):
                 mine = {name.removeprefix(kind): text for name, text in (secrets or {}).items() if name.startswith(kind)}
-                cast(ValueRows, self.controls[key]).show_values(values, mine, stored=False)
+                self.controls[key].show_values(values, mine, stored=False)
         self._filling = False
         for key in ("name", "transport"):
             self.controls[key].setEnabled(config is None or not stored)
@@ -192,7 +192,7 @@ class McpForm(Form):
     def secrets(self) -> dict[str, str]:
         """What was typed for the keyring, by ``env:NAME``, ``header:NAME`` or ``client:secret``. Raises ``UsageError``."""
         key, kind = ("env", "env") if self._stdio else ("headers", "header")
-        found = {f"{kind}:{name}": text for name, text in cast(ValueRows, self.controls[key]).read()[1].items()}
+        found = {f"{kind}:{name}": text for name, text in self.controls[key].read()[1].items()}
         secret = "" if self._stdio else super().secrets().get("client_secret", "")
         if secret and not self.fields["client_id"].read(self.controls["client_id"]):
             raise UsageError(N_("A client secret needs a client ID."))

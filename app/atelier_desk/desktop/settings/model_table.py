@@ -68,7 +68,7 @@ class ModelTable(QTableWidget):
 
     def __init__(
         self,
-        on_edit: Callable[[ModelInfo, str, Any], object],
+        on_edit: Callable[[ModelInfo, str, object], object],
         on_star: Callable[[ModelInfo, bool], object],
         parent: QWidget | None = None,
     ) -> None:

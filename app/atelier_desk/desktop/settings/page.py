@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QResizeEvent
@@ -264,7 +264,7 @@ class SettingsPage(QWidget):
         if self._loading is None and self.listed_at_once:
             self.reload()
 
-    def call(self, work: Coroutine[Any, Any, object]) -> None:
+    def call(self, work: Coroutine[object, None, object]) -> None:
         """A change whose only visible result is the reloaded page; errors are shown."""
 
         async def job() -> None:

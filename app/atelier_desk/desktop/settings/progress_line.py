@@ -48,7 +48,7 @@ class Busy(QWidget):
     def running(self) -> bool:
         return self._task is not None
 
-    def watch(self, task: asyncio.Task[Any], what: Text) -> None:
+    def watch(self, task: asyncio.Task[object], what: Text) -> None:
         """Show ``what`` until the task is over. Stop cancels the task."""
         self._task, self._what = task, what
         self._since = time.monotonic()
@@ -65,7 +65,7 @@ class Busy(QWidget):
         self,
         jobs: Jobs,
         key: Hashable,
-        work: Callable[[], Coroutine[Any, Any, Outcome | None]],
+        work: Callable[[], Coroutine[object, None, Outcome | None]],
         what: Text = "",
         problem: Callable[[Exception], str] = error_text,
     ) -> asyncio.Task[Any] | None:
@@ -126,7 +126,7 @@ class Busy(QWidget):
         self._spinner.hide()
         self.stop.hide()
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    def _done(self, task: asyncio.Task[object]) -> None:
         if task is not self._task:
             return
         self._task = None

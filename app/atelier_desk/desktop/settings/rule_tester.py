@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _SUBJECTS = ("command", "path", "url")
 """Parameters that what stands in brackets is meant for, the first that a tool has."""
 
-_EMPTY: dict[str, Any] = {"string": "", "boolean": False, "integer": 1, "number": 1}
+_EMPTY: dict[str, object] = {"string": "", "boolean": False, "integer": 1, "number": 1}
 """What stands for a required parameter that no rule is about, by its kind."""
 
 
-_ANY: dict[str, dict[str, Any]] = {"edit_file": {"append": ""}}
+_ANY: dict[str, dict[str, object]] = {"edit_file": {"append": ""}}
 """What makes a call whole of which only its subject is written: no rule is about it."""
 
 
@@ -81,7 +81,7 @@ class RuleTest(QWidget):
         self._result.show()
 
 
-def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any]]:
+def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, object]]:
     """``tool(what it is about)`` or ``tool({"name": "value"})`` as a call.
 
     Raises:

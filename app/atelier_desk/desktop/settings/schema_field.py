@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
@@ -40,7 +41,7 @@ class SchemaField(QPlainTextEdit):
         """What is wrong with it, in the reader's language; empty when nothing is."""
         return "" if self._error is None else self._error.localized(_)
 
-    def show_schema(self, schema: dict[str, Any] | None) -> None:
+    def show_schema(self, schema: Mapping[str, object] | None) -> None:
         """Show a stored one, one field a line."""
         self.setPlainText(answers.text_of(schema))
 

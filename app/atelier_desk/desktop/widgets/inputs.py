@@ -6,8 +6,6 @@ unseen. These leave the wheel to the page until they were clicked or reached by 
 
 from __future__ import annotations
 
-from typing import Any
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
@@ -35,7 +33,7 @@ from atelier_desk.support.text import visible
 class _Steady:
     """Mix in before an input: without the focus it lets the wheel through to what is around it."""
 
-    def __init__(self, *arguments: Any) -> None:
+    def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # type: ignore[attr-defined]
 

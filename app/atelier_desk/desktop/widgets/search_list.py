@@ -76,7 +76,7 @@ class SearchList(QListView):
             field.installEventFilter(self)
         bind(self.scheduleDelayedItemsLayout)
 
-    def fill(self, groups: Iterable[tuple[str, Iterable[tuple[ListRow, Any]]]]) -> None:
+    def fill(self, groups: Iterable[tuple[str, Iterable[tuple[ListRow, object]]]]) -> None:
         """Show these lines with their values under their headings; an empty heading is none. The first line is the current one."""
         self.rows.clear()
         for title, lines in groups:

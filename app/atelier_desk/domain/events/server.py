@@ -73,7 +73,7 @@ class SampledForServer(Event):
     duration_ms: int = 0
 
     @property
-    def answer(self) -> dict[str, Any]:
+    def answer(self) -> dict[str, object]:
         """Return the protocol's form of the answer."""
         content = {"type": "text", "text": self.text}
         return {"role": "assistant", "content": content, "model": self.model, "stopReason": self.stop_reason or "endTurn"}

@@ -49,7 +49,7 @@ class StreamEvent(Model):
             self.__dict__["_payload"] = known
         return known[1]
 
-    def wire(self) -> dict[str, Any]:
+    def wire(self) -> dict[str, object]:
         """Return the flat object for other processes."""
         envelope = self.model_dump(mode="json", exclude={"data"})
         return {**envelope, **self.data}

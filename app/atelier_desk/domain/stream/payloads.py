@@ -54,7 +54,7 @@ class ChunkType(StrEnum):
     ERROR = "error"
 
 
-def optional(default: Any) -> Any:
+def optional(default: object) -> Any:
     """Return a field that is sent only if it is not ``default``; all others are always sent."""
     return Field(default=default, exclude_if=lambda value: value == default)
 

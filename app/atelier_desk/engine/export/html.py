@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from typing import Any
 
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -58,7 +57,7 @@ class _Renderer(RendererHTML):
 def part(text: str) -> str:
     """Return the text as an HTML fragment."""
     parser = markdown()
-    env: dict[str, Any] = {}
+    env: dict[str, object] = {}
     return str(_Renderer().render(parser.parse(text, env), parser.options, env))
 
 

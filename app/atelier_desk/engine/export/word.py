@@ -193,7 +193,7 @@ class _Writer:
                     if token.type == "footnote":
                         run.font.superscript = True
 
-    def _link(self, paragraph: Paragraph, target: str) -> Any:
+    def _link(self, paragraph: Paragraph, target: str) -> object:
         from docx.opc.constants import RELATIONSHIP_TYPE
         from docx.oxml import OxmlElement
         from docx.oxml.ns import qn

@@ -7,8 +7,8 @@ so the run survives kills and questions like any other.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
@@ -42,7 +42,7 @@ def direct_agent(tool: str, extra: tuple[str, ...] = ()) -> AgentConfig:
     )
 
 
-def direct_message(tool: str, arguments: dict[str, Any]) -> str:
+def direct_message(tool: str, arguments: dict[str, object]) -> str:
     """Return the user message that requests the call."""
     return json.dumps({"tool": tool, "arguments": arguments}, ensure_ascii=False)
 
@@ -50,9 +50,9 @@ def direct_message(tool: str, arguments: dict[str, Any]) -> str:
 class DirectCallModel:
     """Makes the call requested by the last user message; once its result is there, repeats it and ends."""
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         result = ""
-        asked: tuple[str, dict[str, Any]] | None = None
+        asked: tuple[str, dict[str, object]] | None = None
         for message in reversed(request.messages):
             if message.role is Role.TOOL and not result:
                 result = message.content
@@ -69,7 +69,7 @@ class DirectCallModel:
         yield ReplyDone(reply=ChatReply(tool_calls=(call,), usage=Usage(), finish_reason=FinishReason.TOOL_CALLS, model=request.model))
 
 
-def _call(content: str) -> tuple[str, dict[str, Any]] | None:
+def _call(content: str) -> tuple[str, dict[str, object]] | None:
     try:
         value = json.loads(content)
     except ValueError:

@@ -107,7 +107,8 @@ class RemoteOutput:
 
     async def _request(self, message: dict[str, Any]) -> str | None:
         self._requests += 1
-        self._reply = reply = asyncio.get_running_loop().create_future()
+        reply: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._reply = reply
         self.send({**message, "number": self._requests})
         try:
             return await reply

@@ -257,7 +257,7 @@ class Ingestion:
         return {each.path: each for each in await self._repo.files(self._project.id) if _inside(each.path, below)}
 
     async def _write_all(
-        self, index: ProjectIndex, answers: asyncio.Queue[dict[str, Any] | None], askers: int, known: dict[str, FileState]
+        self, index: ProjectIndex, answers: asyncio.Queue[dict[str, object] | None], askers: int, known: dict[str, FileState]
     ) -> None:
         """Write results in batches, each while the next is read."""
         batch = _Batch()
@@ -421,7 +421,7 @@ class Ingestion:
     def _reader(self) -> Reader:
         return Reader(self._place.root, self._place.closed, project_key(self._project.id), self._project.readable)
 
-    def _say(self, **fields: Any) -> None:
+    def _say(self, **fields: object) -> None:
         # not validated, because it is done for every file
         self.state = self.state.model_copy(update=fields)
         self._show(force="stage" in fields)

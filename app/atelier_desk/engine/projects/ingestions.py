@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project
@@ -136,7 +136,7 @@ class Ingestions:
             if not self._closing and not self.at_work(project.id):
                 self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
 
-    def _begin(self, project: Project, root: Path, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, project: Project, root: Path, work: Coroutine[object, None, None]) -> None:
         self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
         self._tasks[project.id] = background.start(work, f"ingestion of {root}")
 
@@ -335,7 +335,7 @@ class Ingestions:
             oldest = next(iter(self._relators))
             background.start(self._relators.pop(oldest).aclose(), "end of a reader")
 
-    async def _mark(self, project: Project, **fields: Any) -> Project:
+    async def _mark(self, project: Project, **fields: object) -> Project:
         """Update marks on the present project row, which may have been renamed meanwhile."""
         marked = (await self._repo.get(project.id)).model_copy(update=fields)
         await self._repo.save(marked)

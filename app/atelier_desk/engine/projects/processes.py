@@ -73,7 +73,7 @@ class Reader:
                 yield {"path": path, "hash": "", "size": 0, "problem": (PROBLEMS.get(why, TOO_LONG), {}), "skipped": False,
                        "kind": "", "language": "", "entities": [], "symbols": ""}  # fmt: skip
 
-    async def pages(self, pages: Sequence[tuple[str, str, str]]) -> AsyncGenerator[dict[str, Any], None]:
+    async def pages(self, pages: Sequence[tuple[str, str, str]]) -> AsyncGenerator[dict[str, object], None]:
         """Yield ``worker``'s results for pages (address, title, Markdown)."""
         async with aclosing(self._ask({"pages": pages})) as answers:
             async for answer in answers:

@@ -68,7 +68,7 @@ class Worker:
         self._readable: frozenset[str] = frozenset()
         self._reads_pictures = _can_read_pictures()
 
-    def answer(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def answer(self, request: dict[str, Any]) -> Iterator[dict[str, object]]:
         """Yield the answers to a request."""
         if "root" in request:
             self._root = ConfinedRoot(Path(request["root"]), [Path(each) for each in request["closed"]], real=True)
@@ -88,7 +88,7 @@ class Worker:
         if "relate" in request:
             yield from self._relator.relate()
 
-    def _read(self, path: str, known: str) -> dict[str, Any]:
+    def _read(self, path: str, known: str) -> dict[str, object]:
         assert self._root is not None
         most = DOCUMENT if path.lower().endswith(DOCUMENTS) else FILE
         try:
@@ -124,7 +124,7 @@ class Worker:
         except RecursionError:
             return {**about, **_refused(BROKEN, {"reason": "nested too deeply"})}
 
-    def _picture(self, path: str, data: bytes) -> dict[str, Any]:
+    def _picture(self, path: str, data: bytes) -> dict[str, object]:
         """Read an image by its text, or by its name if that fails."""
         from atelier_desk.media import ocr
 
@@ -150,7 +150,7 @@ def _can_read_pictures() -> bool:
     return any(find_spec(each) is not None for each in ("tesserocr", "rapidocr"))
 
 
-def _refused(text: str, values: dict[str, Any], *, skipped: bool = False) -> dict[str, Any]:
+def _refused(text: str, values: Mapping[str, object], *, skipped: bool = False) -> dict[str, object]:
     return {"problem": (text, values), "skipped": skipped, "kind": "", "language": "", "entities": [], "symbols": ""}
 
 
@@ -160,7 +160,7 @@ def main() -> None:
     os.environ["OMP_THREAD_LIMIT"] = "1"  # one thread per process is faster for text recognition
     worker = Worker()
 
-    def answer(request: dict[str, Any], _data: bytes, tell: Tell) -> None:
+    def answer(request: dict[str, object], _data: bytes, tell: Tell) -> None:
         for each in worker.answer(request):
             tell(each)
 

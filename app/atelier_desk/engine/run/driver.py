@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, StorageError
@@ -296,7 +296,7 @@ class Driver:
 
         await self._teams.conclude(self._handle, decide, clear_partial=True)
 
-    async def _in_time(self, state: RunState, work: Coroutine[Any, Any, None]) -> None:
+    async def _in_time(self, state: RunState, work: Coroutine[object, None, None]) -> None:
         """Execute a step within the remaining time budget; on timeout, close what is open and pause."""
         left = budget.seconds_left(state.agent, state.raised_limits, state.spent)
         if left is None or state.final_only:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
@@ -180,7 +179,7 @@ class CallPreparation:
 
     @staticmethod
     def _intent(
-        state: RunState, call: ToolCall, tool: Tool | None, about: Call | None, *, name: str, arguments: dict[str, Any], via: str
+        state: RunState, call: ToolCall, tool: Tool | None, about: Call | None, *, name: str, arguments: dict[str, object], via: str
     ) -> ToolCallStarted:
         if tool is None:
             return ToolCallStarted(call_id=call.id, tool=name, arguments=arguments, via=via, idempotent=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.tools.shell.git_tools import GitDiff, GitStatus
 from atelier_desk.workspace import repository
@@ -18,7 +17,7 @@ TOOLS = frozenset({GitStatus.name, GitDiff.name})
 def unknown(
     tool: str,
     judgement: Judgement | None,
-    details: dict[str, Any],
+    details: dict[str, object],
     workspace: Sequence[str],
     found: MutableMapping[tuple[str, bool], Repository],
 ) -> tuple[Repository, ...]:

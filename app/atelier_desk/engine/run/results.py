@@ -74,7 +74,7 @@ async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> li
     return parts
 
 
-def noting_edits(result: ToolResult, arguments: dict[str, Any]) -> ToolResult:
+def noting_edits(result: ToolResult, arguments: dict[str, object]) -> ToolResult:
     """Add a note about arguments that a person changed: the model must know that something else ran."""
     data = {"note": "The user changed the arguments before allowing this call.", "arguments_used": arguments}
     return replace(result, data={**result.data, **data})

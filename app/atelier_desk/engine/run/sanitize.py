@@ -22,8 +22,8 @@ def mended(value: T) -> T:
         # Much faster than our own check, and hardly ever fails.
         to_json(value)
     except ValueError:
-        new = _mended(value)
-        return value if new is value else new
+        new: T = _mended(value)
+        return new
     return value
 
 

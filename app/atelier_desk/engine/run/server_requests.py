@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ToolDialect
@@ -157,7 +156,7 @@ class CallRequestBroker:
         except Exception as error:
             log.info("a question of a server was not taken back: %s", type(error).__name__)
 
-    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
         sampled = await sample(self._env, self._handle, self._call_id, server, sampling)
         if isinstance(sampled, budget.ReachedLimit):
             raise LimitError(N_("The limits of this run have no room for another request to a model."), code="limit")

@@ -28,7 +28,7 @@ CHILD_REPORTS = "child_reports"
 """Reason of the note with reports of background sub-agents."""
 
 
-def with_child(state: RunState, child_id: str, **changes: Any) -> RunState:
+def with_child(state: RunState, child_id: str, **changes: object) -> RunState:
     """Return the state with one sub-agent changed; ended ones stay unchanged."""
     children = tuple(
         child.model_copy(update=changes) if child.id == child_id and not child.status.over else child for child in state.children

@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
@@ -210,7 +209,7 @@ class ToolCalls:
         )
 
     @staticmethod
-    def _details(state: RunState, ready: PreparedCall) -> dict[str, Any]:
+    def _details(state: RunState, ready: PreparedCall) -> dict[str, object]:
         """Return details for a card, with the scope of a permanent permission."""
         described = ready.described
         local = bool(described.subjects.command or described.subjects.paths or ready.tool.needs_workspace)

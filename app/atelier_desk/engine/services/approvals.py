@@ -6,7 +6,6 @@ import builtins
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus, Decision, OnTimeout, same_arguments
@@ -52,7 +51,7 @@ class ApprovalService:
     async def approve(
         self,
         approval_id: str,
-        arguments: dict[str, Any] | None = None,
+        arguments: dict[str, object] | None = None,
         scope: ApprovalScope = ApprovalScope.ONCE,
         rules: Sequence[str] = (),
     ) -> ApprovalRequest:
@@ -99,7 +98,7 @@ class ApprovalService:
             self._context.bus.changed("approval", each.id)
         return [await self.get(each.id) for each in every]
 
-    async def preview(self, approval_id: str, arguments: dict[str, Any] | None = None) -> builtins.list[FileChange]:
+    async def preview(self, approval_id: str, arguments: dict[str, object] | None = None) -> builtins.list[FileChange]:
         """Return the file changes the call would make now, with these arguments or its own, without touching files. Empty
         for other calls.
 
@@ -221,7 +220,7 @@ class ApprovalService:
 
         return tuple(kept.get(text) or made(text) for text in wanted)
 
-    def _edited(self, asked: ApprovalRequest, arguments: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _edited(self, asked: ApprovalRequest, arguments: dict[str, object] | None) -> dict[str, object] | None:
         """Return the validated arguments changed by a person; None if unchanged."""
         if arguments is None:
             return None

@@ -322,7 +322,7 @@ class McpService:
             self._checked.pop(name, None)
             await connection.close()
 
-    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, Any], context: ToolContext) -> Answer | ServerAsks:
+    async def call(self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext) -> Answer | ServerAsks:
         """Make a call; see ``tools.mcp_tool.Caller``."""
         from atelier_desk.mcp import results
 

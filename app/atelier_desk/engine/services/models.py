@@ -6,7 +6,7 @@ import asyncio
 import builtins
 import logging
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
@@ -198,7 +198,7 @@ class ModelService:
         await self._context.repos.models.save(before.model_copy(update={**facts, "source": "learned"}))
         self._changed(info)
 
-    async def edit(self, provider: str, model: str, **fields: Any) -> ModelInfo:
+    async def edit(self, provider: str, model: str, **fields: object) -> ModelInfo:
         """Correct some fields of a model (``EDITABLE``)."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:

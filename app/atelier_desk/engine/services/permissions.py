@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
@@ -77,7 +77,7 @@ class PermissionService:
             await self._changed()
         return tuple(found)
 
-    async def change(self, rule_id: str, **fields: Any) -> PermissionRule:
+    async def change(self, rule_id: str, **fields: object) -> PermissionRule:
         """Change fields of a rule: ``text``, ``action``, ``scope`` with ``scope_id``, ``match``, ``not_match``.
 
         Raises as ``add``, and NotFoundError.
@@ -159,7 +159,7 @@ class PermissionService:
     async def test(
         self,
         tool: str,
-        arguments: dict[str, Any],
+        arguments: dict[str, object],
         *,
         workspace: Sequence[str] = (),
         workflow_id: str = "",
@@ -346,7 +346,7 @@ def _place(rule: PermissionRule) -> tuple[str, str, str]:
     return rule.text, rule.scope.value, rule.scope_id
 
 
-def _intent(tool: str, section: str, described: Call, arguments: dict[str, Any], *, server: str = "") -> ToolCallStarted:
+def _intent(tool: str, section: str, described: Call, arguments: dict[str, object], *, server: str = "") -> ToolCallStarted:
     from atelier_desk.domain.events.run import ToolCallStarted
 
     return ToolCallStarted(

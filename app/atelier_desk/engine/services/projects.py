@@ -8,7 +8,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.documents import DOCUMENTS
@@ -383,7 +383,7 @@ class ProjectService:
         self,
         project_id: str,
         kind: EntityKind,
-        where: Mapping[str, Any],
+        where: Mapping[str, object],
         order_by: str = "",
         limit: int = 50,
         *,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import Topic
@@ -45,7 +45,7 @@ class SettingsService:
             self._known = None
             self._changes += 1
 
-    async def update(self, *others: Statement, **fields: Any) -> Settings:
+    async def update(self, *others: Statement, **fields: object) -> Settings:
         """Change settings, store them and notify subscribers at once.
 
         Standing rules are only changed by ``ApprovalService``. A value may be a function of the previous one, so that
@@ -89,7 +89,7 @@ class SettingsService:
                 self._context.memories.start_reembed()
                 await self._context.projects.follow_embedder()
 
-    async def _update(self, fields: dict[str, Any], *others: Statement) -> Settings:
+    async def _update(self, fields: dict[str, object], *others: Statement) -> Settings:
         old = await self._context.repos.settings.load()
         new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
         if new == old and not others:

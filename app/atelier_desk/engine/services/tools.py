@@ -58,7 +58,7 @@ class ToolService:
         found = [_info(tool, section.name) for section in registry.sections.all() for tool in registry.get_tools_by_section(section.id)]
         return found + [_info(tool, "") for tool in registry.get_tools_by_category(ToolCategory.CONTROL)]
 
-    async def check(self, tool: str, arguments: Mapping[str, Any]) -> None:
+    async def check(self, tool: str, arguments: Mapping[str, object]) -> None:
         """Check arguments; unknown tools accept anything.
 
         Raises:

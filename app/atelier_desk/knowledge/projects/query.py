@@ -35,7 +35,7 @@ NO_LIST = N_("{name} {operator} takes a list, not {value}.")
 _MOST = 20
 
 
-def filtered(entities: Iterable[LightRow], where: Mapping[str, Any], order_by: str) -> list[LightRow]:
+def filtered(entities: Iterable[LightRow], where: Mapping[str, object], order_by: str) -> list[LightRow]:
     """Return the entities that meet all conditions, sorted (``-name`` for descending).
 
     Raises:
@@ -49,14 +49,14 @@ def filtered(entities: Iterable[LightRow], where: Mapping[str, Any], order_by: s
     return found
 
 
-def value_of(entity: LightRow, field: str) -> Any:
+def value_of(entity: LightRow, field: str) -> object:
     """Return a field of an entity."""
     if field == "lines":
         return entity.end_line - entity.start_line + 1 if entity.start_line else 0
     return getattr(entity, field)
 
 
-def _flat(where: Mapping[str, Any]) -> list[tuple[str, tuple[str, Any]]]:
+def _flat(where: Mapping[str, object]) -> list[tuple[str, tuple[str, object]]]:
     flat = []
     for name, wanted in where.items():
         if wanted == {}:
@@ -68,7 +68,7 @@ def _flat(where: Mapping[str, Any]) -> list[tuple[str, tuple[str, Any]]]:
     return flat
 
 
-def _condition(name: str, wanted: tuple[str, Any]) -> Callable[[LightRow], bool]:
+def _condition(name: str, wanted: tuple[str, object]) -> Callable[[LightRow], bool]:
     _check_field(name)
     operator, given = wanted
     test = OPERATORS.get(operator)

@@ -78,7 +78,7 @@ def read(key: str, path: str, data: bytes) -> dict[str, Any]:
     return _rows(key, path, parse(path, data), data)
 
 
-def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, Any]:
+def read_page(key: str, address: str, title: str, data: bytes) -> dict[str, object]:
     """Like ``read`` for a web page, given as Markdown."""
     made = _rows(key, address, parse("page.md", data), data, page=title or address)
     return {**made, "kind": "page", "problem": None}
@@ -123,7 +123,7 @@ def kept(text: str) -> StoredFile:
     return StoredFile(ids, made)
 
 
-def _problem(found: Parsed) -> tuple[str, dict[str, Any]] | None:
+def _problem(found: Parsed) -> tuple[str, dict[str, object]] | None:
     """Return the message about syntax errors, if any."""
     if found.language == "pdf" and not any(section.text.strip() for section in found.sections):
         return NO_TEXT, {}

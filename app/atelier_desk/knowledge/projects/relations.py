@@ -70,5 +70,5 @@ class Relator:
         return ids[index] if index < len(ids) else ""
 
 
-def _empty(path: str) -> dict[str, Any]:
+def _empty(path: str) -> dict[str, object]:
     return {"path": path, "edges": [], "packages": {}}

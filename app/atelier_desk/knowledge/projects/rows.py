@@ -10,7 +10,7 @@ from atelier_desk.knowledge.projects.texts import terms
 from atelier_desk.storage.graph import EntityRow, LightRow
 
 
-def to_json(row: EntityRow) -> list[Any]:
+def to_json(row: EntityRow) -> list[object]:
     """Return an entity as JSON values for another process."""
     return [*row[:-1], base64.b64encode(row.terms).decode()]
 

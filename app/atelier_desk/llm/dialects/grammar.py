@@ -104,7 +104,7 @@ class SchemaGrammar:
     numbers and arrays. Patterns and formats are not enforced; arguments are validated afterwards anyway.
     """
 
-    def __init__(self, rules: _Rules, schema: dict[str, Any], prefix: str) -> None:
+    def __init__(self, rules: _Rules, schema: dict[str, object], prefix: str) -> None:
         self._rules = rules
         self._schema = schema
         self._prefix = prefix
@@ -133,7 +133,7 @@ class SchemaGrammar:
             return _either(self._expression({**schema, "type": one}, name) for one in kind)
         return self._typed(kind, schema, name)
 
-    def _typed(self, kind: str | None, schema: dict[str, Any], name: str) -> str:
+    def _typed(self, kind: str | None, schema: dict[str, object], name: str) -> str:
         if kind == "object" or (kind is None and "properties" in schema):
             return self._rules.add(name, self._object(schema, name))
         if kind == "array":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, ToolCall
@@ -24,8 +24,8 @@ class NativeModel:
     def __init__(self, model: ChatModel) -> None:
         self._model = model
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
-        async with aclosing(self._model.stream(request)) as deltas:  # type: ignore[type-var]
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
+        async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, ReplyDone) and delta.reply.tool_calls:
                     calls = await settle_calls(delta.reply, CallIds(request))

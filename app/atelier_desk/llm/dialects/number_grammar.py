@@ -70,7 +70,7 @@ def _bounds(schema: dict[str, Any]) -> tuple[float | None, float | None, bool, b
     return (over if low_out else low), (under if high_out else high), low_out, high_out
 
 
-def integer_rule(schema: dict[str, Any]) -> str:
+def integer_rule(schema: dict[str, object]) -> str:
     """Return the expression for a JSON schema of type ``integer``."""
     low, high, low_out, high_out = _bounds(schema)
     if low is None and high is None:
@@ -81,7 +81,7 @@ def integer_rule(schema: dict[str, Any]) -> str:
     return integer_range(least, most)
 
 
-def number_rule(schema: dict[str, Any]) -> str:
+def number_rule(schema: dict[str, object]) -> str:
     """Return the expression for a JSON schema of type ``number``: whole numbers in range, with decimals where they stay in
     range.
 

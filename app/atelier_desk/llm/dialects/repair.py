@@ -78,12 +78,12 @@ def _checked(value: Any, depth: int = 1) -> Any:
     return value
 
 
-def _loads(text: str) -> Any:
+def _loads(text: str) -> object:
     # strict=False allows raw line breaks inside strings, which models often write and which are unambiguous.
     return json.loads(text, strict=False, parse_constant=_no_constant)
 
 
-def _as_object(value: Any) -> dict[str, Any]:
+def _as_object(value: Any) -> dict[str, object]:
     if isinstance(value, str):  # some servers encode the arguments twice
         value = _loads(value)
     if value is None:
@@ -102,7 +102,7 @@ def _json_type(value: Any) -> str:
     return "a string" if isinstance(value, str) else "a number"
 
 
-def parse_strict(text: str) -> dict[str, Any]:
+def parse_strict(text: str) -> dict[str, object]:
     """Parse the arguments in ``text``, possibly in a code fence; empty text means none.
 
     Raises:
@@ -134,7 +134,7 @@ def _in_fence(text: str) -> str | None:
 _FENCE_LENGTH = 3
 
 
-def _mend(text: str) -> dict[str, Any] | None:
+def _mend(text: str) -> dict[str, object] | None:
     """Return json_repair's result if it is a non-empty JSON object."""
     from json_repair import repair_json
 

@@ -6,7 +6,7 @@ Tools are described in the system prompt, calls are tags in the text, results ar
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 
 from atelier_desk.domain.model_messages import (
@@ -52,14 +52,14 @@ class XmlModel:
         self._model = model
         self._grammar = grammar
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         wire = text_request(request)
         if self._grammar and request.tools and not request.grammar:
             from atelier_desk.llm.dialects.grammar import tools_grammar
 
             wire = wire.model_copy(update={"grammar": tools_grammar(request.tools)})
         reader = _ReplyReader(CallIds(request)) if request.tools else None
-        async with aclosing(self._model.stream(wire)) as deltas:  # type: ignore[type-var]
+        async with aclosing(self._model.stream(wire)) as deltas:
             async for delta in deltas:
                 if reader is None:
                     yield delta

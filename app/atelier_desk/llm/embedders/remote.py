@@ -95,7 +95,7 @@ class RemoteEmbedder:
         """Close connections."""
         await self._provider.aclose()
 
-    async def _vectors(self, texts: list[str]) -> list[Any]:
+    async def _vectors(self, texts: list[str]) -> list[object]:
         """Return the vectors of a batch; batches the model refuses are halved, and single texts cut until they fit.
 
         Models with a context of only 512 tokens are common, and servers refuse longer texts or batches.

@@ -8,9 +8,9 @@ simple requests right.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import (
@@ -72,7 +72,7 @@ class GuidedModel:
         self._examples = Examples.shared(embedder)
         self._default_language = language
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """Answer the last user message, or the tool results after it.
 
         Raises:
@@ -156,7 +156,7 @@ class GuidedModel:
             stop=("\n",),
             retry=turn.request.retry,
         )
-        async with aclosing(self._asked(request)) as deltas:
+        async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, RetryDelta):
                     yield delta
@@ -164,10 +164,6 @@ class GuidedModel:
                     said = delta.reply.content.strip()
                     turn.usage += delta.reply.usage or Usage()
                     turn.chosen = said if said in choices else choices[0]
-
-    def _asked(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        """Return the model's stream as a closable generator: every model's stream is an asynchronous generator."""
-        return cast("AsyncGenerator[ChatDelta, None]", self._model.stream(request))
 
     async def _chat(self, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
         """Small talk: the model's own words in English; in French, which it cannot write, its abilities."""
@@ -186,7 +182,7 @@ class GuidedModel:
                 "max_tokens": min(turn.request.max_tokens, _CHAT_TOKENS),
             }
         )
-        async with aclosing(self._asked(request)) as deltas:
+        async with aclosing(self._model.stream(request)) as deltas:
             async for delta in deltas:
                 if isinstance(delta, ReplyDone):
                     usage = turn.usage + (delta.reply.usage or Usage())
@@ -292,7 +288,7 @@ def _last_result(messages: Sequence[ChatMessage]) -> tuple[ToolCall, ChatMessage
     return None
 
 
-async def _said(reply: ChatReply, turn: Turn) -> AsyncIterator[ChatDelta]:
+async def _said(reply: ChatReply, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
     """Stream a complete reply."""
     for start in range(0, len(reply.content), _CHUNK):
         yield TextDelta(content=reply.content[start : start + _CHUNK])

@@ -54,7 +54,7 @@ class LocalCompletion(LocalChat):
 class _CompletionParser(ChatCompletionParser):
     """Parses completion chunks, which have ``text`` instead of ``delta.content``."""
 
-    def _chunk(self, chunk: dict[str, Any], event: str) -> list[ChatDelta]:
+    def _chunk(self, chunk: dict[str, object], event: str) -> list[ChatDelta]:
         choices = chunk.get("choices")
         if isinstance(choices, list):
             chunk["choices"] = [

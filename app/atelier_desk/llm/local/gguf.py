@@ -44,7 +44,7 @@ class GgufHead:
         needed_bytes: minimum size of a complete file, from the last tensor's offset and shape.
     """
 
-    metadata: dict[str, Any]
+    metadata: dict[str, object]
     needed_bytes: int
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -214,7 +215,7 @@ class ModelStore:
         except (OSError, ValueError):
             return {"downloaded": {}, "checked": {}}
 
-    def _read(self) -> dict[str, dict[str, Any]]:
+    def _read(self) -> dict[str, dict[str, object]]:
         """Read the manifest; raises ValueError or OSError if it exists and is invalid."""
         try:
             loaded = json.loads((self.models_dir / MANIFEST).read_text("utf-8"))
@@ -222,12 +223,12 @@ class ModelStore:
             loaded = {}
         if not isinstance(loaded, dict):
             raise ValueError("not a list of model files")
-        parts: dict[str, dict[str, Any]] = {key: loaded.get(key, {}) for key in ("downloaded", "checked")}
+        parts: dict[str, dict[str, object]] = {key: loaded.get(key, {}) for key in ("downloaded", "checked")}
         if not all(isinstance(part, dict) and all(isinstance(entry, dict) for entry in part.values()) for part in parts.values()):
             raise ValueError("not a list of model files")
         return parts
 
-    def _save(self, manifest: dict[str, Any]) -> None:
+    def _save(self, manifest: Mapping[str, object]) -> None:
         """Write the manifest atomically; an unreadable one is set aside first.
 
         If the folder is not writable, hashes are just computed again next time.

@@ -102,7 +102,7 @@ class LocalProvider:
             return ProviderHealth(ok=False, models=len(models), code=error.code, message=error.localized(_))
         return ProviderHealth(ok=True, models=len(models), latency_ms=round((self._clock.monotonic() - started) * 1000))
 
-    async def stream(self, request: ChatRequest) -> AsyncIterator[ChatDelta]:
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         """Answer with the requested model, loading it if necessary (announced by a ``RetryDelta`` of 0 s).
 
         Raises:

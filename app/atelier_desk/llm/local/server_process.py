@@ -6,6 +6,7 @@ is ended by a signal: destroying the server while it generates blocks for minute
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from atelier_desk.support.worker.child import serve
@@ -14,7 +15,7 @@ _servers: list[Any] = []
 """Keeps the server alive as long as the process."""
 
 
-def _start(config: dict[str, Any]) -> str:
+def _start(config: Mapping[str, object]) -> str:
     """Load the model and listen on a random loopback port; return the address when the server is ready."""
     import xllamacpp
 

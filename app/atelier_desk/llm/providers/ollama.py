@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.pictures import JPEG, PNG, PictureLimits
 from atelier_desk.llm.registry import ProviderType, RecognisedKey, register, server
@@ -12,7 +11,7 @@ from atelier_desk.support.i18n import N_
 VERSION, MODELS = "/api/version", "/api/tags"
 
 
-def recognise(answers: Mapping[str, dict[str, Any]]) -> RecognisedKey | None:
+def recognise(answers: Mapping[str, dict[str, object]]) -> RecognisedKey | None:
     version, items = answers[VERSION].get("version"), answers[MODELS].get("models")
     if not isinstance(version, str) or not isinstance(items, list):
         return None

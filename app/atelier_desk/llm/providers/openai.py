@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from atelier_desk.domain.pictures import JPEG, PNG, PictureLimits
 from atelier_desk.llm.prices import Prices
@@ -28,7 +27,7 @@ PRICES = (
 )
 
 
-def recognise(answers: Mapping[str, dict[str, Any]]) -> RecognisedKey | None:
+def recognise(answers: Mapping[str, dict[str, object]]) -> RecognisedKey | None:
     """Recognise LM Studio and llama.cpp by their own pages, any other server by its model list."""
     if isinstance(items := answers[LM_STUDIO].get("data"), list):
         return RecognisedKey("LM Studio", "/v1", _names(items))
@@ -40,7 +39,7 @@ def recognise(answers: Mapping[str, dict[str, Any]]) -> RecognisedKey | None:
     return RecognisedKey("OpenAI-compatible", "/v1", _names(items))
 
 
-def _names(items: list[Any]) -> tuple[str, ...]:
+def _names(items: list[object]) -> tuple[str, ...]:
     return tuple(item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str))
 
 

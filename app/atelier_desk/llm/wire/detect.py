@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import ProviderError
@@ -61,7 +60,7 @@ async def _probe(port: int, clock: Clock, timeout_s: float) -> DetectedServer | 
     return None
 
 
-async def _get(http: HttpClient, path: str) -> dict[str, Any]:
+async def _get(http: HttpClient, path: str) -> dict[str, object]:
     try:
         answer = await http.json("GET", path)
     except ProviderError:

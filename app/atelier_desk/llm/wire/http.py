@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from atelier_desk.domain.clock import Clock
@@ -146,7 +146,7 @@ class _Opened:
     def __init__(self) -> None:
         self.new = False
 
-    async def note(self, name: str, _info: Mapping[str, Any]) -> None:
+    async def note(self, name: str, _info: Mapping[str, object]) -> None:
         self.new = self.new or name == "connection.connect_tcp.started"
 
 
@@ -190,7 +190,7 @@ class HttpClient:
 
     @asynccontextmanager
     async def stream(
-        self, method: str, path: str, payload: Any = None, *, model: str = "", first_s: float | None = None
+        self, method: str, path: str, payload: object = None, *, model: str = "", first_s: float | None = None
     ) -> AsyncIterator[StreamedResponse]:
         """Send a request and yield the answer before its body; leaving the block, even by cancellation, closes the
         connection.
@@ -221,7 +221,7 @@ class HttpClient:
             finally:
                 await response.aclose()
 
-    async def json(self, method: str, path: str, payload: Any = None, *, model: str = "") -> Any:
+    async def json(self, method: str, path: str, payload: object = None, *, model: str = "") -> object:
         """Return the decoded JSON body of an answer.
 
         Raises:
@@ -261,7 +261,7 @@ class HttpClient:
             return self._client
 
     async def _send(
-        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: Any, where: ErrorLocation, opened: _Opened
+        self, client: httpx.AsyncClient, watchdog: Watchdog, method: str, payload: object, where: ErrorLocation, opened: _Opened
     ) -> httpx.Response:
         try:
             body = payload.data if isinstance(payload, RawBody) else None if payload is None else _json(payload)
@@ -307,7 +307,7 @@ class HttpClient:
         return response_error(where, response.status_code, response.headers, body, self._clock.now())
 
 
-def _json(payload: Any) -> bytes:
+def _json(payload: object) -> bytes:
     return json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
 
 

@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"[^A-Za-z0-9_]+")
 _OPENCODE = re.compile(r"\{env:([A-Za-z_]\w*)\}")
 
 
-def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, Any]] | None = None) -> FoundServer:
+def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, object]] | None = None) -> FoundServer:
     """A server from its entry; ``inputs`` are what VS Code asks people for, by id."""
     if not isinstance(said, Mapping):
         return FoundServer(name, problem=UsageError(N_("It cannot be used: {detail}"), detail="an object is expected"))
@@ -38,7 +38,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, A
             UsageError(N_("It allows these tools alone: {names}. Switch the others off once the server has run."), names=shorten(only, 200))
         )
     asked = _Inputs(inputs or {})
-    common: dict[str, Any] = {"enabled": _enabled(said), "timeout_s": _timeout(said), "tools_off": _off(said)}
+    common: dict[str, object] = {"enabled": _enabled(said), "timeout_s": _timeout(said), "tools_off": _off(said)}
     told = text_of(said.get("description") or "")
     if url and not _STARTED.fullmatch(kind):
         headers = texts(said.get("headers") or said.get("http_headers"))
@@ -85,7 +85,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, A
 class _Inputs:
     """The values that a file leaves to a question: they become variables of the server."""
 
-    def __init__(self, inputs: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, inputs: Mapping[str, Mapping[str, object]]) -> None:
         self._inputs = inputs
         self._asks: dict[str, Ask] = {}
         self.variables: dict[str, str] = {}
@@ -137,11 +137,11 @@ def _reference(text: str) -> str:
     return _OPENCODE.sub(r"${\1}", text)
 
 
-def _enabled(said: Mapping[str, Any]) -> bool:
+def _enabled(said: Mapping[str, object]) -> bool:
     return not said.get("disabled", False) and said.get("enabled", True) is not False
 
 
-def _timeout(said: Mapping[str, Any]) -> float:
+def _timeout(said: Mapping[str, object]) -> float:
     """Seconds; those who write more than an hour mean milliseconds."""
     for key in ("tool_timeout_sec", "timeout", "timeoutMs"):
         value = said.get(key)
@@ -151,12 +151,12 @@ def _timeout(said: Mapping[str, Any]) -> float:
     return 30.0
 
 
-def _off(said: Mapping[str, Any]) -> tuple[str, ...]:
+def _off(said: Mapping[str, object]) -> tuple[str, ...]:
     found = said.get("disabledTools") or said.get("excludeTools") or said.get("disabled_tools") or ()
     return tuple(text for text in found if isinstance(text, str) and text) if isinstance(found, list) else ()
 
 
-def _only(said: Mapping[str, Any]) -> str:
+def _only(said: Mapping[str, object]) -> str:
     """The names of the tools that the file allows alone; empty when it allows all: which others there are, only the server can tell."""
     for key in ("includeTools", "enabledTools", "enabled_tools", "tools"):
         names = [text for text in rows(said.get(key)) if isinstance(text, str) and text]

@@ -26,7 +26,7 @@ def servers(value: Mapping[str, Any]) -> list[FoundServer]:
     return found + [_remote(name, told, each) for each in rows(value.get("remotes")) if isinstance(each, Mapping)]
 
 
-def _package(name: str, told: str, package: Mapping[str, Any]) -> FoundServer:
+def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer:
     kind = text_of(package.get("registryType") or package.get("registry_name") or "")
     if kind not in _RUNNERS:
         said = N_("Its package is of the kind {kind}. Kinds that can be run: {known}; a bundle (.mcpb) is opened as a file.")
@@ -56,7 +56,7 @@ def _package(name: str, told: str, package: Mapping[str, Any]) -> FoundServer:
     )  # fmt: skip
 
 
-def _remote(name: str, told: str, remote: Mapping[str, Any]) -> FoundServer:
+def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
     values = _Values()
     headers = {}
     for each in rows(remote.get("headers")):
@@ -101,7 +101,7 @@ class _Values:
         self._asks[key] = Ask(key, told, secret, bool(said.get("isRequired")), default, choices)
         return "" if secret else default
 
-    def arguments(self, said: Any) -> list[str]:
+    def arguments(self, said: object) -> list[str]:
         """The words of a command; one that is asked for becomes a variable of the server."""
         found: list[str] = []
         for each in said if isinstance(said, list) else ():

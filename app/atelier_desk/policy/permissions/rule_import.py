@@ -107,7 +107,7 @@ def read(text: str) -> tuple[Line, ...]:
     return tuple(read_lines)
 
 
-def _claude(found: dict[str, Any]) -> Iterator[Line]:
+def _claude(found: dict[str, object]) -> Iterator[Line]:
     for action in Action:
         entries = found.get(action.value, [])
         for entry in entries if isinstance(entries, list) else [entries]:
@@ -134,7 +134,7 @@ def _line(source: str, action: Action, entry: str) -> Line:
     return _rules(source, action, [f"{tool}({argument})" for tool in tools])
 
 
-def _opencode(found: dict[str, Any]) -> Iterator[Line]:
+def _opencode(found: dict[str, object]) -> Iterator[Line]:
     """Convert opencode rules.
 
     There the last matching rule wins, here the strictest: what a later rule relaxes must be written by hand.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -32,13 +32,13 @@ class AnswerChildTool(ControlTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Answer the sub-agent: {message}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Answered the sub-agent: {message}")}
     effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[Any] = AnswerChildInput
+    input: ClassVar[object] = AnswerChildInput
     what: ClassVar[str] = "Answer a sub-agent that waits for you; gives its report."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.child_asks
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: AnswerChildInput, context: ToolContext) -> Outcome:
         children = await team_of(context, starting=False).children()
         asking = [child for child in children if child.status is ChildStatus.ASKING]
         if all(child.id != input.child_id for child in asking):

@@ -15,7 +15,7 @@ from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.results import as_json
 
 
-def _as_text(value: Any) -> Any:
+def _as_text(value: Any) -> object:
     return as_json(value) if isinstance(value, dict | list | int | float) else value
 
 
@@ -37,10 +37,10 @@ class TaskComplete(ControlTool):
     purpose: ClassVar[str] = N_("Ends its work with a result")
     icon: ClassVar[str] = "check"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
-    input: ClassVar[Any] = TaskCompleteInput
+    input: ClassVar[object] = TaskCompleteInput
     what: ClassVar[str] = "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: TaskCompleteInput, context: ToolContext) -> ToolResult:
         data = {"success": True, "summary": input.summary, "result": input.result}
         return ToolResult(data, end="completed", end_summary=input.summary)
 
@@ -54,8 +54,8 @@ class TaskAbandon(ControlTool):
     purpose: ClassVar[str] = N_("Ends its work without a result")
     icon: ClassVar[str] = "x"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Given up: {reason}")}
-    input: ClassVar[Any] = TaskAbandonInput
+    input: ClassVar[object] = TaskAbandonInput
     what: ClassVar[str] = "End the run: it cannot or must not be done."
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: TaskAbandonInput, context: ToolContext) -> ToolResult:
         return ToolResult({"success": True, "reason": input.reason}, end="abandoned", end_summary=input.reason)

@@ -42,16 +42,16 @@ class InvokeTool(ControlTool):
     idempotent: ClassVar[bool] = False
     timeout_s: ClassVar[float] = 0.0
     hands_on: ClassVar[bool] = True
-    input: ClassVar[Any] = InvokeToolInput
+    input: ClassVar[object] = InvokeToolInput
     what: ClassVar[str] = "Call a tool of the list by its name."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.mode is ToolMode.INVOKE
 
-    def stands_for(self, input: Any) -> tuple[str, dict[str, Any]]:
+    def stands_for(self, input: InvokeToolInput) -> tuple[str, dict[str, object]]:
         return input.tool_name, dict(input.arguments)
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: InvokeToolInput, context: ToolContext) -> Outcome:
         registry = self.services.registry
         if registry is None:
             raise ToolError("No tools are available in this run.", code="unknown_tool")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -36,10 +36,10 @@ class OutputTool(ControlTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Show: {content}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Shown: {content}")}
     effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[Any] = OutputInput
+    input: ClassVar[object] = OutputInput
     what: ClassVar[str] = "Show text and go on. report: kept too. A sub-agent's result and report go to its parent."
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: OutputInput, context: ToolContext) -> ToolResult:
         if input.type != "report" and len(input.content) > limits.MESSAGE:
             raise LimitError(
                 "content has {length} characters; the limit is {limit}, or {report} with type report.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -35,7 +35,7 @@ class ReadAttachmentTool(ControlTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Read on in {name}")}
     awaits_external_response: ClassVar[bool] = False
-    input: ClassVar[Any] = ReadAttachmentInput
+    input: ClassVar[object] = ReadAttachmentInput
     what: ClassVar[str] = (
         "Read on in an attachment of which you were given an excerpt, by its name, from the character offset on; with search, "
         "from where that text comes next."
@@ -45,7 +45,7 @@ class ReadAttachmentTool(ControlTool):
     def offered(self, offer: OfferedTool) -> bool:
         return offer.attached
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: ReadAttachmentInput, context: ToolContext) -> ToolResult:
         named = [each for each in context.attachments.values() if each.name == input.name]
         if not named:
             names = ", ".join(repr(each.name) for each in context.attachments.values()) or "none"

@@ -55,7 +55,7 @@ class SearchTools(ControlTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for tools: {query}")}
     awaits_external_response: ClassVar[bool] = False
     state_of: ClassVar[str] = NAME
-    input: ClassVar[Any] = SearchToolsInput
+    input: ClassVar[object] = SearchToolsInput
     what: ClassVar[str] = (
         "Find tools of yours that are not listed, by words of what they do or by name. What is found can be called from your next reply on."
     )
@@ -63,7 +63,7 @@ class SearchTools(ControlTool):
     def offered(self, offer: OfferedTool) -> bool:
         return offer.searching
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: SearchToolsInput, context: ToolContext) -> ToolResult:
         registry = self.services.registry
         enabled = context.enabled_tools
         known = registry.get_all_tool_names() if registry is not None and enabled is None else enabled or ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -30,13 +30,13 @@ class WaitParent(ControlTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ask the agent above: {message}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked the agent above: {message}")}
     effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[Any] = WaitParentInput
+    input: ClassVar[object] = WaitParentInput
     what: ClassVar[str] = "Ask the agent that started you and wait."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.has_parent
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: WaitParentInput, context: ToolContext) -> Outcome:
         if context.depth == 0:
             raise ToolError("This run was started by the user and has no parent. Ask the user with wait_user_response.", code="no_parent")
         return AskParent(input.message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -38,10 +38,10 @@ class WaitUserResponse(ControlTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Question to you: {question}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked you: {question}")}
     effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[Any] = WaitUserResponseInput
+    input: ClassVar[object] = WaitUserResponseInput
     what: ClassVar[str] = "Ask the user what you cannot find out, and wait."
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: WaitUserResponseInput, context: ToolContext) -> Outcome:
         options = _options(input.options)
         spec = QuestionSpec(
             question=input.question,

@@ -39,7 +39,7 @@ _CALCULATE, _CALCULATED = N_("Calculate {expression}"), N_("Calculated {expressi
 _SIGNS = {"add": "+", "subtract": "−", "multiply": "×", "divide": "÷", "pow": "^"}
 
 
-def _written(input: Any) -> str:
+def _written(input: CalculatorInput) -> str:
     """Format a calculation as people write it: ``12 × 7``."""
     match input:
         case Evaluate(expression=text):
@@ -52,7 +52,7 @@ def _written(input: Any) -> str:
             return str(input.name)
 
 
-Value = Annotated[Any, PlainValidator(_number), WithJsonSchema({"type": "number"})]
+Value = Annotated[object, PlainValidator(_number), WithJsonSchema({"type": "number"})]
 UnaryName = Literal[
     "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "cbrt", "exp", "exp2", "ln", "log10", "abs", "sign",
     "floor", "ceil", "round", "trunc", "degrees", "radians",
@@ -102,7 +102,7 @@ class CalculatorTool(DescribedTool):
     effect: ClassVar[Effect] = Effect.READ
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = 5.0
-    input: ClassVar[Any] = CalculatorInput
+    input: ClassVar[object] = CalculatorInput
     about: ClassVar[About] = About(
         what="Calculates exactly what you would otherwise have to work out in your head.",
         when="any result with numbers matters: sums, products, percentages, roots, trigonometry, conversions.",
@@ -124,10 +124,10 @@ class CalculatorTool(DescribedTool):
     )
     abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: CalculatorInput) -> Call:
         return replace(super().describe(input), summary=summary_of({"expression": _written(input)}, _CALCULATE), done=_CALCULATED)
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: CalculatorInput, context: ToolContext) -> ToolResult:
         match input:
             case Evaluate(expression=text):
                 return ToolResult.ok(result=arithmetic.evaluate(text), expression=text)

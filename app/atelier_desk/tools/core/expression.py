@@ -229,7 +229,7 @@ def evaluate(expression: str) -> Number:
     return guarded(lambda: _evaluator().eval(plain, _parsed(plain)))
 
 
-def guarded(compute: Callable[[], Any]) -> Number:
+def guarded(compute: Callable[[], object]) -> Number:
     """Return the bounded, tidied result of ``compute()``; arithmetic errors become ``CalculationError``."""
     import simpleeval
 
@@ -301,7 +301,7 @@ def _check(node: ast.AST, hint: str) -> None:
         )
 
 
-def _bounded_function(function: Callable[..., Any]) -> Callable[..., Number]:
+def _bounded_function(function: Callable[..., object]) -> Callable[..., Number]:
     return lambda *values: bounded(function(*values))
 
 
@@ -313,7 +313,7 @@ def _evaluator() -> Any:
     import simpleeval
 
     class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
-        def _eval_binop(self, node: ast.BinOp) -> Any:
+        def _eval_binop(self, node: ast.BinOp) -> object:
             chain = []
             left: ast.expr = node
             while isinstance(left, ast.BinOp):
@@ -324,7 +324,7 @@ def _evaluator() -> Any:
                 value = self.operators[type(step.op)](value, self._eval(step.right))
             return value
 
-    known: dict[str, Callable[..., Any]] = {**UNARY, **BINARY}
+    known: dict[str, Callable[..., object]] = {**UNARY, **BINARY}
     functions = {name: _bounded_function(function) for name, function in known.items()}
     evaluator = Evaluator(operators=dict(_OPERATORS), functions=functions, names=dict(CONSTANTS))
     evaluator.nodes = {kind: handler for kind, handler in evaluator.nodes.items() if kind in _NODES}

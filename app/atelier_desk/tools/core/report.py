@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -93,7 +93,7 @@ class ReportTool(DescribedTool):
     reading: ClassVar[frozenset[str]] = frozenset({"read", "glob"})
     idempotent: ClassVar[bool] = True
     changes: ClassVar[Topic | None] = "report"
-    input: ClassVar[Any] = ReportInput
+    input: ClassVar[object] = ReportInput
     rest_hint: ClassVar[str] = "Use read with offset to read on, or a narrower glob pattern."
     about: ClassVar[About] = About(
         what="Keeps Markdown reports of this workflow; the user reads them in the reports pane, other agents through this tool.",
@@ -110,7 +110,7 @@ class ReportTool(DescribedTool):
         limits=(f"content {limits.REPORT} characters", f"name {limits.REPORT_NAME} characters", f"read {READ_DEFAULT} characters at once"),
     )
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: ReportInput) -> Call:
         return replace(super().describe(input), idempotent=not isinstance(input, WriteDiff))
 
     def _reports(self, context: ToolContext) -> ReportRepository:
@@ -119,7 +119,7 @@ class ReportTool(DescribedTool):
             raise ToolError("Reports belong to a workflow, and this call runs in none.", code="no_workflow")
         return reports
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: ReportInput, context: ToolContext) -> ToolResult:
         match input:
             case Write():
                 return await self._write(input, context)

@@ -104,7 +104,7 @@ class TodoTool(DescribedTool):
     effect: ClassVar[Effect] = Effect.WRITE
     reading: ClassVar[frozenset[str]] = frozenset({"get", "list"})
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = TodoInput
+    input: ClassVar[object] = TodoInput
     rest_hint: ClassVar[str] = "Use list with status_filter or a lower limit, or get for one task."
     about: ClassVar[About] = About(
         what="Keeps the task list of this workflow; the user sees it live.",
@@ -129,11 +129,11 @@ class TodoTool(DescribedTool):
     )
     abilities: ClassVar[Mapping[str, str]] = {"add": "create", "list": "list", "done": "complete"}
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: TodoInput) -> Call:
         call = super().describe(input)
         return replace(call, summary=CallText(text=_MOVES[input.status])) if isinstance(input, UpdateStatus) else call
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: TodoInput, context: ToolContext) -> ToolResult:
         if context.tasks is None or not context.workflow_id:
             raise ToolError("Tasks belong to a workflow, and this call runs in none.", code="no_workflow")
         tasks = await context.tasks()

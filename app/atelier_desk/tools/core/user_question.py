@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -60,7 +60,7 @@ class UserQuestionTool(DescribedTool):
     effect: ClassVar[Effect] = Effect.INTERACT
     idempotent: ClassVar[bool] = True
     awaits_external_response: ClassVar[bool] = True
-    input: ClassVar[Any] = Ask
+    input: ClassVar[object] = Ask
     about: ClassVar[About] = About(
         what="Asks the user one question in a dialog and gives you the answer.",
         when="a decision is the user's, or something only the user knows is missing and would change the result.",
@@ -83,7 +83,7 @@ class UserQuestionTool(DescribedTool):
     )
     abilities: ClassVar[Mapping[str, str]] = {"ask": "ask"}
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Ask, context: ToolContext) -> Outcome:
         spec = QuestionSpec(
             question=input.question,
             question_type=QuestionType(input.question_type),

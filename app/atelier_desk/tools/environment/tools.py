@@ -9,7 +9,7 @@ import os
 import platform
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -110,11 +110,11 @@ class GetProjectInfo(_Context):
         return ToolResult.ok(**await in_tool_thread(_project, root, context.tells))
 
 
-def _project(root: Path, tells: Callable[[str], bool]) -> dict[str, Any]:
+def _project(root: Path, tells: Callable[[str], bool]) -> dict[str, object]:
     with os.scandir(root) as found:
         entries = sorted(entry.name + ("/" if entry.is_dir(follow_symlinks=False) else "") for entry in found)
     manifests = [name for name in MANIFESTS if name in entries]
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "root": str(root),
         "git": ".git/" in entries or ".git" in entries,
         "manifests": manifests,

@@ -158,7 +158,7 @@ def seen(where: WorkspacePath, data: bytes | None) -> dict[str, str]:
     return {key_of(where): digest(data) if data is not None else ""}
 
 
-def changed(result: Mapping[str, Any], parts: Sequence[FileChange], state: Mapping[str, str]) -> ToolResult:
+def changed(result: Mapping[str, object], parts: Sequence[FileChange], state: Mapping[str, str]) -> ToolResult:
     return ToolResult({"success": True, **result}, parts=tuple(parts), state=dict(state))
 
 

@@ -60,7 +60,7 @@ def pdf_pages(
             next=f"Read on with offset {after}." if after <= total else "Read a picture of each page, or ask for a version with text.",
         )
     shown = shown_pages(found, first)
-    more: dict[str, Any] = {"next_offset": after} if after <= total else {}
+    more: dict[str, object] = {"next_offset": after} if after <= total else {}
     if found["cut"]:
         more["note"] = f"Page {last} is cut: {found['cut']} characters more."
     return {

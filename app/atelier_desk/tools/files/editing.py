@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -107,7 +107,7 @@ class EditFileTool(ChangingTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Edit {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Edited {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = EditInput
+    input: ClassVar[object] = EditInput
     rest_hint: ClassVar[str] = "The whole change was made; read the file to see it."
     about: ClassVar[About] = About(
         what="Changes parts of text files and gives back the diff. Nothing is guessed: give exactly what is to be replaced. Undoable.",

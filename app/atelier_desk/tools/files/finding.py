@@ -51,7 +51,7 @@ class ListDirectoryTool(FileTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Listed {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = ListInput
+    input: ClassVar[object] = ListInput
     rest_hint: ClassVar[str] = "List a folder further down, or use glob_files."
     about: ClassVar[About] = About(
         what="Lists the files and folders in a folder of the workspace; what .gitignore leaves out and hidden files only with show_hidden.",
@@ -116,7 +116,7 @@ class GlobFilesTool(FileTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {pattern}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"cwd": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = GlobInput
+    input: ClassVar[object] = GlobInput
     rest_hint: ClassVar[str] = "Use a narrower pattern."
     about: ClassVar[About] = About(
         what="Finds files by a pattern of their paths, newest first: * and ? within a name, ** for any folders, {a,b} for choices.",
@@ -192,7 +192,7 @@ class SearchFilesTool(FileTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Searched {pattern}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = SearchInput
+    input: ClassVar[object] = SearchInput
     rest_hint: ClassVar[str] = "Use a narrower pattern, a glob, or a folder further down."
     about: ClassVar[About] = About(
         what="Searches the lines of text files by a regular expression. Hidden, binary and ignored (.gitignore) files are left out.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -44,7 +44,7 @@ class DeletePathTool(ChangingTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Deleted {path}")}
     risk: ClassVar[Risk] = Risk.HIGH
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = DeleteInput
+    input: ClassVar[object] = DeleteInput
     about: ClassVar[About] = About(
         what="Deletes a file, a link itself, or a folder. It goes to a trash from which the user can bring it back.",
         when="something is no longer needed and the task asks for it.",
@@ -107,7 +107,7 @@ class MoveFileTool(ChangingTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Move {source} to {destination}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Moved {source} to {destination}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"source": "paths", "destination": "paths"}
-    input: ClassVar[Any] = MoveInput
+    input: ClassVar[object] = MoveInput
     about: ClassVar[About] = About(
         what="Moves or renames a file or folder; an existing folder as destination takes it in under its own name.",
         when="something belongs elsewhere or is to be called otherwise.",
@@ -143,7 +143,7 @@ class CopyFileTool(ChangingTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Copy {source} to {destination}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Copied {source} to {destination}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"source": "paths", "destination": "paths"}
-    input: ClassVar[Any] = MoveInput
+    input: ClassVar[object] = MoveInput
     about: ClassVar[About] = About(
         what="Copies a file or a folder with all it holds; an existing folder as destination takes it in under its own name.",
         when="the original is to stay.",
@@ -185,7 +185,7 @@ class CreateDirectoryTool(ChangingTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = CreateInput
+    input: ClassVar[object] = CreateInput
     about: ClassVar[About] = About(
         what="Makes a folder, and those above it that are missing; one that exists is no error.",
         when="an empty folder is wanted.",

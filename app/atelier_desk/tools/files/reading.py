@@ -59,7 +59,7 @@ class ReadFileTool(FileTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked into {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = ReadInput
+    input: ClassVar[object] = ReadInput
     rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
     about: ClassVar[About] = About(
         what=(
@@ -116,7 +116,7 @@ def _page(where: WorkspacePath, text: Text, input: ReadInput) -> dict[str, Any]:
         used += len(row) + 1
     after = input.offset + len(shown)
     more = {"next_offset": after} if after <= len(lines) else {}
-    encoding: dict[str, Any] = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
+    encoding: dict[str, object] = {} if text.encoding == "utf-8" else {"encoding": text.encoding}
     if text.guessed:
         encoding["encoding_guessed"] = True
     empty = {} if lines else {"note": "The file is empty."}
@@ -198,7 +198,7 @@ class FileExistsTool(FileTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = ExistsInput
+    input: ClassVar[object] = ExistsInput
     about: ClassVar[About] = About(
         what="Says whether a path of the workspace exists, and whether it is a file or a folder.",
         when="all you need to know is whether something is there.",
@@ -236,7 +236,7 @@ class FileInfoTool(FileTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Details of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = ExistsInput
+    input: ClassVar[object] = ExistsInput
     about: ClassVar[About] = About(
         what="Gives type, size in bytes, time of the last change, permissions, and for text the encoding, line ends and number of lines.",
         when="you need these facts and not the content.",

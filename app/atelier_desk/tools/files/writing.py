@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -41,7 +41,7 @@ class WriteFileTool(ChangingTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Wrote {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = WriteInput
+    input: ClassVar[object] = WriteInput
     about: ClassVar[About] = About(
         what="Writes a whole text file, new or in place of the old content; folders above it are made. The user can undo it.",
         when="a file is new, or most of it changes.",

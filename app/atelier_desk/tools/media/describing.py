@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -40,7 +40,7 @@ class DescribeImage(MediaTool):
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = 240.0
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = DescribeInput
+    input: ClassVar[object] = DescribeInput
     about: ClassVar[About] = About(
         what="Has a model that sees say what a picture of the workspace shows. The picture is sent to that model.",
         when="you cannot see pictures yourself and need to know what one shows.",

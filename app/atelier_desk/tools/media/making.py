@@ -119,7 +119,7 @@ class GenerateImage(_ByService):
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the picture {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
     timeout_s: ClassVar[float] = _IMAGE_S + 120
-    input: ClassVar[Any] = ImageInput
+    input: ClassVar[object] = ImageInput
     about: ClassVar[About] = About(
         what="Makes a picture from words and saves it. It is shown.",
         when="the user wants a new picture.",
@@ -157,7 +157,7 @@ class GenerateMultiview(_ByService):
     done: ClassVar[Mapping[str, str]] = {"": N_("Made four views in {output_dir}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_dir": "paths"}
     timeout_s: ClassVar[float] = 4 * _IMAGE_S
-    input: ClassVar[Any] = ViewsInput
+    input: ClassVar[object] = ViewsInput
     about: ClassVar[About] = About(
         what="Makes four pictures of one thing, from the front, back, left and right, for a 3D model.",
         when="a 3D model is to be made from pictures that do not exist yet.",
@@ -237,7 +237,7 @@ class Generate3dFromText(_ModelTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
-    input: ClassVar[Any] = ModelFromTextInput
+    input: ClassVar[object] = ModelFromTextInput
     about: ClassVar[About] = About(
         what="Makes a 3D model (GLB) from words. It takes minutes.",
         when="the user wants a new 3D model of a thing.",
@@ -270,7 +270,7 @@ class Generate3dFromImage(_ModelTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"image_paths": "paths", "output_path": "paths"}
-    input: ClassVar[Any] = ModelFromImageInput
+    input: ClassVar[object] = ModelFromImageInput
     about: ClassVar[About] = About(
         what="Makes a 3D model (GLB) from one to four pictures of a thing. The pictures are sent to the service; it takes minutes.",
         when="there are pictures of the thing.",

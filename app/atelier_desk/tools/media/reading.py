@@ -59,7 +59,7 @@ class ReadImage(MediaTool):
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = OCR_S + 15
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = ReadImageInput
+    input: ClassVar[object] = ReadImageInput
     rest_hint: ClassVar[str] = "Read a part of the picture."
     about: ClassVar[About] = About(
         what="Reads the text of a picture of the workspace (OCR), French and English, on this machine.",
@@ -112,7 +112,7 @@ class ListImages(MediaTool):
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = ListImagesInput
+    input: ClassVar[object] = ListImagesInput
     rest_hint: ClassVar[str] = "Use a pattern, or a folder further down."
     about: ClassVar[About] = About(
         what="Lists the pictures of a folder, the newest first, with size in bytes and, where it can be told, in pixels.",
@@ -149,7 +149,7 @@ class ListImages(MediaTool):
         return ToolResult.ok(count=len(hits), images=rows, **({"note": cut} if cut else {}))
 
 
-def _pixels(handle: int) -> dict[str, Any]:
+def _pixels(handle: int) -> dict[str, object]:
     """Return width and height from a file's header."""
 
     def read(offset: int, count: int) -> bytes:

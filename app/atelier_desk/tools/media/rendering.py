@@ -61,7 +61,7 @@ class Render3dAsset(MakingTool):
     idempotent: ClassVar[bool] = True
     timeout_s: ClassVar[float] = RENDER_S + 20
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = RenderInput
+    input: ClassVar[object] = RenderInput
     about: ClassVar[About] = About(
         what="Draws a 3D model of the workspace (OBJ, GLB, STL, PLY) from the sides named, and saves each as PNG. The pictures are shown.",
         when="somebody wants to see a model, or you need to check one.",

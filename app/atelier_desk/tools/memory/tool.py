@@ -64,7 +64,7 @@ class MemoryTool(DescribedTool):
     reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
     idempotent: ClassVar[bool] = True
     changes: ClassVar[Topic | None] = "memory"
-    input: ClassVar[Any] = inputs.MemoryInput
+    input: ClassVar[object] = inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
         what="Remembers facts for later and finds them again by meaning and by words.",
@@ -92,7 +92,7 @@ class MemoryTool(DescribedTool):
     )
     abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: inputs.MemoryInput) -> Call:
         # A scope change affects later calls, so none may run concurrently.
         call = replace(super().describe(input), alone=input.operation in _SCOPING)
         if isinstance(input, inputs.Add) and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW:
@@ -105,7 +105,7 @@ class MemoryTool(DescribedTool):
             raise ToolError("There is no memory in this run.", code="no_memory")
         return self.services.memories
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: inputs.MemoryInput, context: ToolContext) -> ToolResult:
         meant = getattr(input, "workflow_id", "") if input.operation in _SCOPING else _workflow(context)
         for workflow_id in dict.fromkeys((context.workflow_id, meant or "")):
             if self.services.memory_off is not None and await self.services.memory_off(workflow_id):
@@ -392,13 +392,13 @@ def _shown(memory: Memory) -> dict[str, Any]:
     return {**data, "scope": _scope_of(memory)}
 
 
-def _compact(memory: Memory) -> dict[str, Any]:
+def _compact(memory: Memory) -> dict[str, object]:
     cut = memory.content if len(memory.content) <= PREVIEW else memory.content[:PREVIEW] + "…"
     data = memory.model_dump(mode="json", include={"id", "type", "tags", "importance", "workflow_id", "created_at"})
     return {**data, "preview": cut}
 
 
-def _hit(hit: MemoryHit) -> dict[str, Any]:
+def _hit(hit: MemoryHit) -> dict[str, object]:
     parts = {
         name: None if value is None else round(value, 4)
         for name, value in hit.model_dump(include={"score", "relevance", "lexical", "cosine", "certainty", "importance", "recency"}).items()

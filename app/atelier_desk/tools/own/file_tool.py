@@ -35,7 +35,7 @@ class FileTool(Tool):
     def definition(self) -> ToolSpec:
         return self.spec
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: Input, context: ToolContext) -> Outcome:
         arguments = input.model_dump(mode="json", exclude_unset=True)
         kind, content = await self.processes.call(self.file, self.name, arguments, context.facts(), context.progress)
         if kind == "ask":

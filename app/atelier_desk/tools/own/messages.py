@@ -17,7 +17,7 @@ _PLAIN_RESULT = ("data", "end", "end_summary", "output", "truncated", "state")
 _PARTS: TypeAdapter[TextPart | PicturePart | FileChange | SourcePart] = TypeAdapter(TextPart | PicturePart | FileChange | SourcePart)
 
 
-def described(tool: Tool) -> dict[str, Any]:
+def described(tool: Tool) -> dict[str, object]:
     """Return what Atelier's process needs to know of a tool; see ``atelier_desk.tools.own.file_tool``."""
     plain = {name: getattr(tool, name) for name in PLAIN}
     definition = tool.definition().model_dump(mode="json")
@@ -35,7 +35,7 @@ def result(content: dict[str, Any]) -> ToolResult:
     return ToolResult(**{**content, "output": output, "parts": tuple(_received(part) for part in content["parts"])})
 
 
-def _sent(part: Part) -> dict[str, Any]:
+def _sent(part: Part) -> dict[str, object]:
     if isinstance(part, NewArtefact):
         return {"type": "artefact", "name": part.name, "data": base64.b64encode(part.data).decode(), "media_type": part.media_type}
     return part.model_dump(mode="json")

@@ -67,11 +67,11 @@ def _file(order: dict[str, str]) -> ToolFile:
     return ToolFile(order["name"], Path(order["path"]), order["sha256"], data, FileStatus.CONFIRMED)
 
 
-def _describe(file: ToolFile) -> list[dict[str, Any]]:
+def _describe(file: ToolFile) -> list[dict[str, object]]:
     return [messages.described(tool) for tool in files.run(file)]
 
 
-def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, Any]:
+def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, object]:
     tool = {each.name: each for each in files.run(file)}.get(order["tool"])
     if tool is None:
         raise UsageError(N_("The file {name} does not define the tool {tool} any more."), name=file.name, tool=order["tool"])
@@ -87,7 +87,7 @@ def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, Any]:
     return {"result": messages.content(result)}
 
 
-async def _awaited(value: Any) -> Any:
+async def _awaited(value: Any) -> object:
     return await value
 
 

@@ -148,7 +148,7 @@ def real(where: WorkspacePath, context: ToolContext) -> str:
     return found
 
 
-def told(entity: Entity, **more: Any) -> dict[str, Any]:
+def told(entity: Entity, **more: object) -> dict[str, Any]:
     """Return an entity for the model."""
     lines = {"lines": f"{entity.start_line}-{entity.end_line}"} if entity.start_line else {}
     said = {"type": entity.type, "path": entity.path, "signature": entity.signature, "docstring": entity.docstring[:300]}

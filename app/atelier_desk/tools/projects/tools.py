@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -130,7 +130,7 @@ class CreateProject(_Changing):
     purpose: ClassVar[str] = N_("Creates a project for a folder, without indexing it yet")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the project {name} of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = CreateInput
+    input: ClassVar[object] = CreateInput
     about: ClassVar[About] = About(
         what="Makes a project of a folder of the workspace, to look things up in; with a template it makes the folder too.",
         when="you begin something new, or want a project with a name of its own, and to read it later with ingest_directory.",
@@ -197,7 +197,7 @@ class SetupProject(_Changing):
     purpose: ClassVar[str] = N_("Creates a project for a folder and indexes it")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Set up the project in {root}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"root": "paths"}
-    input: ClassVar[Any] = SetupInput
+    input: ClassVar[object] = SetupInput
     about: ClassVar[About] = About(
         what="Makes a project of a folder of the workspace, if it is none yet, and reads its code and documents into a graph.",
         when="you will look up many things in a folder: after it semantic_search and explore_relationships find them at once.",
@@ -239,7 +239,7 @@ class LoadProject(_Changing):
     purpose: ClassVar[str] = N_("Includes the project of a folder in searches")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the project in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = LoadInput
+    input: ClassVar[object] = LoadInput
     about: ClassVar[About] = About(
         what="Brings a project back into brain_search, and makes it the current project of this run.",
         when="list_projects says loaded: false.",
@@ -267,7 +267,7 @@ class ListProjects(ProjectTool):
     purpose: ClassVar[str] = N_("Lists the existing projects")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("List the projects")}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = Nothing
+    input: ClassVar[object] = Nothing
     about: ClassVar[About] = About(
         what="Lists the projects that you may look things up in, with what each holds.",
         when="you want to know what can be looked up.",
@@ -304,7 +304,7 @@ class SwitchProject(ProjectTool):
     purpose: ClassVar[str] = N_("Switches to another project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Switch to the project {name}")}
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = NameInput
+    input: ClassVar[object] = NameInput
     about: ClassVar[About] = About(
         what="Makes a project the current one for the rest of this run: the one that query_entities, semantic_search, "
         "explore_relationships and generate_embeddings look at.",
@@ -325,7 +325,7 @@ class UnloadProject(_Changing):
     purpose: ClassVar[str] = N_("Excludes a project from searches; nothing is deleted")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Unload the project {name}")}
     needs_workspace: ClassVar[bool] = False
-    input: ClassVar[Any] = NameInput
+    input: ClassVar[object] = NameInput
     about: ClassVar[About] = About(
         what="Leaves a project out of brain_search, in other runs too, until load_project. Nothing is deleted.",
         when="what it holds is in the way of what you look for in all projects.",
@@ -353,7 +353,7 @@ class IngestCode(_Changing):
     purpose: ClassVar[str] = N_("Indexes the code of a project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the code in {path} {files}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths", "files": "paths"}
-    input: ClassVar[Any] = IngestCodeInput
+    input: ClassVar[object] = IngestCodeInput
     about: ClassVar[About] = About(
         what="Reads files of a project again: those that changed, or with incremental false all of them.",
         when="files changed by a command and are to be found as they are now. Watched projects notice changes by themselves.",
@@ -382,7 +382,7 @@ class IngestDirectory(_Changing):
     purpose: ClassVar[str] = N_("Indexes the code, texts and documents of a folder in its project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = PathInput
+    input: ClassVar[object] = PathInput
     about: ClassVar[About] = About(
         what="Reads all there is in a folder of a project: code, Markdown, PDF and other text. Only what changed is read.",
         when="the folder belongs to a project and is not read yet, or changed.",
@@ -406,7 +406,7 @@ class GenerateEmbeddings(_Changing):
     title: ClassVar[str] = N_("Compute embeddings")
     purpose: ClassVar[str] = N_("Computes the missing embeddings of a project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the missing vectors")}
-    input: ClassVar[Any] = EmbeddingsInput
+    input: ClassVar[object] = EmbeddingsInput
     about: ClassVar[About] = About(
         what="Makes the vectors that the project lacks, so that it is found by meaning too. The same text is never embedded twice.",
         when="semantic_search says that vectors are missing.",
@@ -433,7 +433,7 @@ class ForgetPath(_Changing):
     purpose: ClassVar[str] = N_("Removes a file or folder from the index of its project; the files stay")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Forget what was read of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[Any] = ForgetInput
+    input: ClassVar[object] = ForgetInput
     about: ClassVar[About] = About(
         what="Removes what was read of a file, folder or page from its project. The files themselves stay.",
         when="something should not be found for now.",

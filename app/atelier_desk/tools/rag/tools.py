@@ -82,7 +82,7 @@ class RagTool(ProjectTool):
         return {"not_read_yet": names, "hint": "ingest_directory reads a project to its end."} if names else {}
 
 
-def _hit(hit: ProjectHit) -> dict[str, Any]:
+def _hit(hit: ProjectHit) -> dict[str, object]:
     return told(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
 
 
@@ -100,7 +100,7 @@ class GetSchema(RagTool):
     title: ClassVar[str] = N_("Read the graph schema")
     purpose: ClassVar[str] = N_("Lists the entities, fields and relations")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be asked")}
-    input: ClassVar[Any] = SchemaInput
+    input: ClassVar[object] = SchemaInput
     about: ClassVar[About] = About(
         what="Says which entities, fields, operators and relations there are, and how many of each in the current project.",
         when="before the first query_entities.",
@@ -155,7 +155,7 @@ class QueryEntities(RagTool):
     title: ClassVar[str] = N_("Query entities")
     purpose: ClassVar[str] = N_("Finds files, scopes, imports and more by their fields")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Query {entity}: {where}")}
-    input: ClassVar[Any] = QueryInput
+    input: ClassVar[object] = QueryInput
     about: ClassVar[About] = About(
         what="Finds entities of the current project by their fields.",
         when="you know what you look for: all classes of a folder, the longest functions, who imports a package.",
@@ -211,7 +211,7 @@ class SemanticSearch(RagTool):
     title: ClassVar[str] = N_("Search project")
     purpose: ClassVar[str] = N_("Finds code and texts by what they say or do")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
-    input: ClassVar[Any] = SearchInput
+    input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(
         what="Finds code, documents and pages of the current project by words and meaning, the best first, with ids and previews.",
         when="you look for where something is done or said.",
@@ -240,7 +240,7 @@ class ExploreRelationships(RagTool):
     title: ClassVar[str] = N_("Explore relations")
     purpose: ClassVar[str] = N_("Finds what calls, imports, contains or inherits what")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Explore the relations of {entity_id}")}
-    input: ClassVar[Any] = ExploreInput
+    input: ClassVar[object] = ExploreInput
     about: ClassVar[About] = About(
         what="Gives what is around an entity: who calls it, what it imports, contains or inherits, to a depth.",
         when="you want to know what a change would touch, or how something is reached.",
@@ -308,7 +308,7 @@ class BrainSearch(RagTool):
     title: ClassVar[str] = N_("Search all projects")
     purpose: ClassVar[str] = N_("Finds code, texts and pages in all projects")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search all projects for {query}")}
-    input: ClassVar[Any] = BrainInput
+    input: ClassVar[object] = BrainInput
     about: ClassVar[About] = About(
         what="Searches all loaded projects that you may read, by words and meaning.",
         when="you do not know in which project something is.",

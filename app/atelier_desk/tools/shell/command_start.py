@@ -346,7 +346,7 @@ def facts(kept: KeptOutput) -> dict[str, Any]:
     """Return the common facts of a command's results: how it ended, and its output or head and tail."""
     process = kept.process
     shown = process.output.shown()
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "exit_status": process.status,
         "output": shown.text,
         "duration_ms": round(process.duration_s * 1000),
@@ -391,7 +391,7 @@ TITLES = {
 """Headings of an output, by sandbox."""
 
 
-def _ended(kept: KeptOutput, said: dict[str, Any]) -> ToolResult:
+def _ended(kept: KeptOutput, said: dict[str, object]) -> ToolResult:
     process = kept.process
     if process.ended_by:
         code = "timeout" if process.ended_by == "timeout" else "ended"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, field_validator
 
@@ -74,7 +74,7 @@ _MOST = 1024 * 1024
 """Maximum bytes of git's answer."""
 
 
-def _status(records: list[str]) -> dict[str, Any]:
+def _status(records: list[str]) -> dict[str, object]:
     branch, files = "", []
     waiting = list(reversed(records))
     while waiting:

@@ -68,16 +68,16 @@ _NO_NETWORK = re.compile(
 """Messages of programs without network (curl, git, Python, node, Rust, macOS)."""
 
 
-def no_network(output: str, box: Mapping[str, Any] | None) -> dict[str, str]:
+def no_network(output: str, box: Mapping[str, object] | None) -> dict[str, str]:
     """Tell the model that a command had no network, if its output shows that it needed it. ``box``: its sandbox."""
     if box is None or box.get("kind") == "network" or not _NO_NETWORK.search(output):
         return {}
     return {"no_network": 'It ran without the network. If it needs it, call it again with sandbox "network": the user is asked.'}
 
 
-def of_repositories(guarded: Guarded) -> dict[str, Any]:
+def of_repositories(guarded: Guarded) -> dict[str, object]:
     """Tell the model what was done to repositories; empty if nothing."""
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     for name in _NOTES:
         names = _names(guarded, name)
         if names:
@@ -99,7 +99,7 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     return tuple(found)
 
 
-def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, Any]:
+def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -> dict[str, object]:
     """Tell the model which protected files were held, restored or left; keep what ``result`` says of repositories.
 
     ``guarded``: those the command must not change, named if it failed because of them.

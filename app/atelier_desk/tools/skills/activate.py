@@ -41,7 +41,7 @@ class ActivateSkillTool(DescribedTool):
     done: ClassVar[Mapping[str, str]] = {"": N_("Took up the skill {name}")}
     section: ClassVar[str] = CONTEXT
     idempotent: ClassVar[bool] = True
-    input: ClassVar[Any] = ActivateSkillInput
+    input: ClassVar[object] = ActivateSkillInput
     rest_hint: ClassVar[str] = "Read the rest in the skill's SKILL.md."
     about: ClassVar[About] = About(
         what="Gives the instructions of a skill from the catalogue of skills, and the names of its files.",

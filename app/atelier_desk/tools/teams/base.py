@@ -163,6 +163,6 @@ def preview(text: str, length: int = PREVIEW) -> str:
     return shorten(text, length)
 
 
-def prompt_details(prompt: str) -> dict[str, Any]:
+def prompt_details(prompt: str) -> dict[str, object]:
     """Return ``prompt_preview`` and ``prompt_length`` for an approval card."""
     return {"prompt_preview": preview(prompt), "prompt_length": len(prompt)}

@@ -40,7 +40,7 @@ class DelegateTaskTool(TeamTool):
     summaries: ClassVar[Mapping[str, str]] = {"delegate": N_("Hand work to {agent_id}"), "list_agents": N_("List the agents")}
     done: ClassVar[Mapping[str, str]] = {"delegate": N_("Handed work to {agent_id}"), "list_agents": N_("Listed the agents")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"agent_id": "agents"}
-    input: ClassVar[Any] = DelegateInput
+    input: ClassVar[object] = DelegateInput
     starting: ClassVar[tuple[str, ...]] = ("delegate",)
     rest_hint: ClassVar[str] = "Ask the agent for a shorter report, or let it store a long one with ReportTool."
     about: ClassVar[About] = About(
@@ -63,12 +63,12 @@ class DelegateTaskTool(TeamTool):
         ),
     )
 
-    def details(self, input: Any) -> dict[str, Any]:
+    def details(self, input: Delegate) -> dict[str, Any]:
         """Return the card details; the name is as the model wrote it, an id or a name."""
         target = preview(input.agent_id, limits.AGENT_NAME)
         return {"target_agent_id": target, "target_agent_name": target, **prompt_details(input.prompt)}
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: DelegateInput, context: ToolContext) -> Outcome:
         if isinstance(input, ListAgents):
             colleagues = await team_of(context, starting=False).colleagues()
             return ToolResult.ok(count=len(colleagues), agents=[_shown(colleague) for colleague in colleagues])

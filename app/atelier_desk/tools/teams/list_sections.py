@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
@@ -27,7 +27,7 @@ class ListToolSections(TeamTool):
     reaches_sections: ClassVar[bool] = True
     effect: ClassVar[Effect] = Effect.READ
     risk: ClassVar[Risk] = Risk.LOW
-    input: ClassVar[Any] = ListToolSectionsInput
+    input: ClassVar[object] = ListToolSectionsInput
     about: ClassVar[About] = About(
         what="Lists the sections your tools are sorted in: id, name, what they are for, and the names of their tools.",
         when="you plan actions and do not know which sections or tools there are.",
@@ -35,9 +35,9 @@ class ListToolSections(TeamTool):
         example={},
     )
 
-    def starts(self, input: Any) -> bool:
+    def starts(self, input: ListToolSectionsInput) -> bool:
         return False
 
-    async def run(self, input: Any, context: ToolContext) -> ToolResult:
+    async def run(self, input: ListToolSectionsInput, context: ToolContext) -> ToolResult:
         registry, enabled = self.own_tools(context)
         return ToolResult.ok(sections=section_list(registry, enabled), always_available=always_available(registry, enabled))

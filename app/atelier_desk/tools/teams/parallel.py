@@ -45,7 +45,7 @@ class ParallelTasksTool(TeamTool):
     }
     done: ClassVar[Mapping[str, str]] = {"execute_batch": N_("Ran agents in parallel"), "join": N_("Waited for the reports")}
     risk: ClassVar[Risk] = Risk.HIGH
-    input: ClassVar[Any] = ParallelInput
+    input: ClassVar[object] = ParallelInput
     starting: ClassVar[tuple[str, ...]] = ("execute_batch",)
     rest_hint: ClassVar[str] = "Ask the agents for shorter reports, or let them store long ones with ReportTool."
     about: ClassVar[About] = About(
@@ -70,20 +70,20 @@ class ParallelTasksTool(TeamTool):
         ),
     )
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: ParallelInput) -> Call:
         call = super().describe(input)
         if isinstance(input, Join):
             return call
         return replace(call, subjects=Subjects(agents=tuple(dict.fromkeys(task.agent_id for task in input.tasks))))
 
-    def details(self, input: Any) -> dict[str, Any]:
+    def details(self, input: ExecuteBatch) -> dict[str, Any]:
         shown = [
             {"agent_id": preview(task.agent_id, limits.AGENT_NAME), "prompt_preview": preview(task.prompt, PREVIEW // 2)}
             for task in input.tasks
         ]
         return {"task_count": len(input.tasks), "tasks": shown}
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: ParallelInput, context: ToolContext) -> Outcome:
         if isinstance(input, Join):
             return await join(context, input.child_ids)
         requests = [job_for(task.agent_id, task.prompt) for task in input.tasks]

@@ -104,7 +104,7 @@ class PlanActions(TeamTool):
     purpose: ClassVar[str] = N_("Runs several actions with tools and agents, in order or together")
     icon: ClassVar[str] = "list-todo"
     reaches_sections: ClassVar[bool] = True
-    input: ClassVar[Any] = PlanActionsInput
+    input: ClassVar[object] = PlanActionsInput
     rest_hint: ClassVar[str] = "Plan fewer actions at once, or let them store long results with ReportTool."
     about: ClassVar[About] = About(
         what="Carries out a plan: a sub-agent with the sections' tools does each action, or it is one tool call; you get all results.",
@@ -126,15 +126,15 @@ class PlanActions(TeamTool):
         ),
     )
 
-    def starts(self, input: Any) -> bool:
+    def starts(self, input: PlanActionsInput) -> bool:
         return True
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: PlanActionsInput) -> Call:
         risk = Risk.HIGH if len(input.actions) > MANY else Risk.MEDIUM
         goal = summary_of({"goal": input.goal}, N_("Run a sequence of actions: {goal}"))
         return replace(super().describe(input), risk=risk, summary=goal, done=N_("Ran a sequence of actions: {goal}"))
 
-    def details(self, input: Any) -> dict[str, Any]:
+    def details(self, input: PlanActionsInput) -> dict[str, Any]:
         return {
             "goal": preview(input.goal),
             "strategy": input.strategy.value,
@@ -144,7 +144,7 @@ class PlanActions(TeamTool):
             ],
         }
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: PlanActionsInput, context: ToolContext) -> Outcome:
         team = team_of(context, starting=True)
         registry, enabled = self.own_tools(context)
         sections = checked_sections(input.sections, registry, enabled)

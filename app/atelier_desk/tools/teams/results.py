@@ -36,7 +36,7 @@ _EXHAUSTED = re.compile(r"\b(?:\d+ attempts|retr(?:y|ies) exhausted)\b", re.IGNO
 
 
 def compose(
-    kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[ChildState], *, to_model: int = limits.RESULT_TO_MODEL
+    kind: TeamCall, arguments: Mapping[str, object], children: Sequence[ChildState], *, to_model: int = limits.RESULT_TO_MODEL
 ) -> ToolResult:
     """Return the result of a call that waited for ``children``, in request order; at most ``to_model`` characters.
 
@@ -79,7 +79,7 @@ def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARL
     return whole if len(whole) <= limits.MESSAGE else prompt
 
 
-def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _data(kind: TeamCall, arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     if kind is TeamCall.ANSWER:
         return _answer(arguments, children, limit)
     if any(child.status is ChildStatus.RUNNING or (child.status is ChildStatus.PLANNED and child.background) for child in children):
@@ -101,7 +101,7 @@ def _data(kind: TeamCall, arguments: Mapping[str, Any], children: Sequence[Child
             return _joined(children, limit)
 
 
-def _fitted(build: Callable[[int], dict[str, Any]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, Any], bool]:
+def _fitted(build: Callable[[int], dict[str, object]], children: Sequence[ChildState], to_model: int) -> tuple[dict[str, object], bool]:
     """Return the result, and whether a report was cut.
 
     Complete if it fits, otherwise with the maximum report length that does.
@@ -176,7 +176,7 @@ def _cut(text: str, limit: int) -> str:
     return cut_middle(text, limit, REPORT_HINT)
 
 
-def _single(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
+def _single(child: ChildState, limit: int, **ids: str) -> dict[str, object]:
     withheld = {"withheld_tools": list(child.withheld)} if child.withheld else {}
     if succeeded(child):
         return {"success": True, **ids, "report": _cut(child.report, limit), **withheld, "metrics": child.metrics}
@@ -191,9 +191,9 @@ def _single(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
     }
 
 
-def _entry(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
+def _entry(child: ChildState, limit: int, **ids: str) -> dict[str, object]:
     """Return one sub-agent's entry in a list of results."""
-    entry: dict[str, Any] = {**ids, "success": succeeded(child)}
+    entry: dict[str, object] = {**ids, "success": succeeded(child)}
     if succeeded(child) or child.report:
         entry["report"] = _cut(child.report, limit)
     if not succeeded(child):
@@ -201,18 +201,18 @@ def _entry(child: ChildState, limit: int, **ids: str) -> dict[str, Any]:
     return {**entry, "metrics": child.metrics}
 
 
-def _listed(child: ChildState, limit: int) -> dict[str, Any]:
+def _listed(child: ChildState, limit: int) -> dict[str, object]:
     return _entry(child, limit, child_id=child.id, name=child.name)
 
 
-def _failures(done: Sequence[bool], what: str, code: str) -> dict[str, Any]:
+def _failures(done: Sequence[bool], what: str, code: str) -> dict[str, object]:
     failed = done.count(False)
     if not failed:
         return {"success": True}
     return {"success": False, "error": f"{failed} of {len(done)} {what} did not succeed; see the results.", "code": code}
 
 
-def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, object]:
     completed = sum(succeeded(child) for child in children)
     whole = sum(min(len(child.report), limit) for child in children) <= _TWICE
     results = [_entry(child, limit, agent_id=child.agent_id, child_id=child.id, name=child.name) for child in children]
@@ -262,7 +262,7 @@ def wall_ms(children: Sequence[ChildState]) -> int:
     return round(max(start + took for start, took in spans) - min(start for start, _ in spans))
 
 
-def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _plan(arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, object]:
     actions = arguments.get("actions")
     given = list(actions) if isinstance(actions, Sequence) and not isinstance(actions, str) and len(actions) == len(children) else None
     results = []
@@ -288,7 +288,7 @@ def _plan(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: i
     return {**_failures([bool(entry["success"]) for entry in results], "actions", "actions_failed"), "results": results, "summary": summary}
 
 
-def _refused(result: Any) -> bool:
+def _refused(result: object) -> bool:
     """Whether a call was made and failed."""
     return isinstance(result, dict) and result.get("success") is False
 
@@ -303,7 +303,7 @@ def _result(child: ChildState, limit: int) -> Any:
     return _cut(child.report, limit)
 
 
-def _summary(results: Sequence[Mapping[str, Any]]) -> str:
+def _summary(results: Sequence[Mapping[str, object]]) -> str:
     done = sum(bool(entry["success"]) for entry in results)
     not_run = [str(entry["action"]) for entry in results if entry.get("code") == ChildStatus.NOT_RUN.value]
     failed = [str(entry["action"]) for entry in results if not entry["success"] and entry.get("code") != ChildStatus.NOT_RUN.value]
@@ -320,7 +320,7 @@ def _joined(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     return {**_failures([succeeded(child) for child in children], "sub-agents", "children_failed"), "results": results}
 
 
-def _questions(children: Sequence[ChildState], limit: int) -> list[dict[str, Any]]:
+def _questions(children: Sequence[ChildState], limit: int) -> list[dict[str, object]]:
     asking = [child for child in children if child.status is ChildStatus.ASKING]
     return [{"child_id": child.id, "name": child.name, "question": _cut(child.question, max(limit, _LABEL))} for child in asking]
 
@@ -340,7 +340,7 @@ def _waiting(children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     return data
 
 
-def _answer(arguments: Mapping[str, Any], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
+def _answer(arguments: Mapping[str, object], children: Sequence[ChildState], limit: int) -> dict[str, Any]:
     """Return the answered sub-agent's report, or its next question, with other open questions."""
     wanted = arguments.get("child_id")
     child = next((one for one in children if one.id == wanted), children[0])
@@ -362,7 +362,7 @@ def _answer(arguments: Mapping[str, Any], children: Sequence[ChildState], limit:
 _JOINS = {TeamCall.PARALLEL: "ParallelTasksTool", TeamCall.PLAN: "SpawnAgentTool"}
 
 
-def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, Any]:
+def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, object]:
     """Return the entry of background sub-agents."""
     ids = [child.id for child in children]
     join = f'{_JOINS.get(kind, "SpawnAgentTool")} {{"operation": "join", "child_ids": {json.dumps(ids)}}}'

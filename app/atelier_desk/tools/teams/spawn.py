@@ -99,7 +99,7 @@ class SpawnAgentTool(TeamTool):
         "list_children": N_("Listed the sub-agents"),
         "terminate": N_("Stopped a sub-agent"),
     }
-    input: ClassVar[Any] = SpawnInput
+    input: ClassVar[object] = SpawnInput
     starting: ClassVar[tuple[str, ...]] = ("spawn",)
     rest_hint: ClassVar[str] = "Ask the sub-agent for a shorter report, or let it store a long one with ReportTool."
     about: ClassVar[About] = About(
@@ -126,11 +126,11 @@ class SpawnAgentTool(TeamTool):
         ),
     )
 
-    def describe(self, input: Any) -> Call:
+    def describe(self, input: SpawnInput) -> Call:
         call = super().describe(input)
         return replace(call, effect=Effect.WRITE) if isinstance(input, Terminate) else call
 
-    def details(self, input: Any) -> dict[str, Any]:
+    def details(self, input: Spawn) -> dict[str, Any]:
         return {
             "sub_agent_name": preview(input.name, limits.AGENT_NAME),
             **prompt_details(input.prompt),
@@ -138,7 +138,7 @@ class SpawnAgentTool(TeamTool):
             "mcp_servers": list(input.mcp_servers or ()),
         }
 
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
+    async def run(self, input: SpawnInput, context: ToolContext) -> Outcome:
         match input:
             case Spawn():
                 return await self._spawn(input, context)
@@ -197,7 +197,7 @@ class SpawnAgentTool(TeamTool):
 
 
 def _shown(child: ChildState) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         "id": child.id,
         "name": child.name,
         "status": child.status.value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -53,7 +53,7 @@ class FetchWebPage(WebTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked into the page {url}")}
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = FetchInput
+    input: ClassVar[object] = FetchInput
     rest_hint: ClassVar[str] = "Read on with offset."
     about: ClassVar[About] = About(
         what="Fetches a web page and gives its text as Markdown with title, author and date; PDF as text.",
@@ -99,7 +99,7 @@ class FetchWebPage(WebTool):
 def _one(page: Page, input: FetchInput) -> ToolResult:
     if input.offset and input.offset >= len(page.markdown):
         return ToolResult.failure(f"The page has {len(page.markdown)} characters; offset {input.offset} is past its end.", "bad_range")
-    links: dict[str, Any] = {}
+    links: dict[str, object] = {}
     if input.extract_links:
         links = {"links": [dict(each) for each in page.links[:LINKS]]}
         if len(page.links) > LINKS:
@@ -107,7 +107,7 @@ def _one(page: Page, input: FetchInput) -> ToolResult:
     return ToolResult({"success": True, "note": OUTSIDE, **_said(page, input.offset, PAGE), **links}, parts=(source(page),))
 
 
-def _said(page: Page, start: int, most: int) -> dict[str, Any]:
+def _said(page: Page, start: int, most: int) -> dict[str, object]:
     shown = page.markdown[start : start + most]
     known = {"title": page.title, "author": page.author, "date": page.date, "site": page.site, "language": page.language}
     end = start + len(shown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -41,7 +41,7 @@ class IngestWebPage(WebTool):
     title: ClassVar[str] = N_("Add web page to a project")
     purpose: ClassVar[str] = N_("Fetches web pages and indexes them for searches")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Add the page {url} to a project")}
-    input: ClassVar[Any] = IngestInput
+    input: ClassVar[object] = IngestInput
     about: ClassVar[About] = About(
         what="Fetches a page of the web and keeps it in a project, where semantic_search and brain_search find it.",
         when="you or others will need what the page says again.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -32,7 +32,7 @@ class SearchWeb(WebTool):
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the web for “{query}”")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Searched the web for “{query}”")}
     preset: ClassVar[bool] = True
-    input: ClassVar[Any] = SearchInput
+    input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(
         what="Searches the web and gives title, address, excerpt and, where it is known, the date of each page.",
         when="the answer is newer than what you know, must be checked, or needs a source. Name the addresses you used in your answer.",

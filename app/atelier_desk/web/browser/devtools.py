@@ -27,7 +27,7 @@ class Devtools:
         told: called with method, parameters and session of each event.
     """
 
-    def __init__(self, told: Callable[[str, Mapping[str, Any], str], None]) -> None:
+    def __init__(self, told: Callable[[str, Mapping[str, object], str], None]) -> None:
         self._told = told
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._number = 0
@@ -54,13 +54,13 @@ class Devtools:
                 each.abort() if isinstance(each, asyncio.WriteTransport) else each.close()
         self._over()
 
-    def send(self, method: str, session: str = "", **parameters: Any) -> asyncio.Future[dict[str, Any]]:
+    def send(self, method: str, session: str = "", **parameters: object) -> asyncio.Future[dict[str, Any]]:
         """Ask for something; the future has the answer. Raises ``BrowserGone``, the future ``BrowserGone`` or ``CommandRefused``."""
         if self._reading is None or self._reading.done() or self._out.is_closing():
             raise BrowserGone
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[dict[str, object]] = asyncio.get_running_loop().create_future()
         answer.add_done_callback(lambda done: done.cancelled() or done.exception())  # not every answer is waited for
         self._waiting[self._number] = answer
         self._out.write(json.dumps(message).encode() + b"\0")
@@ -75,7 +75,7 @@ class Devtools:
         finally:
             self._over()
 
-    def _take(self, said: Any) -> None:
+    def _take(self, said: object) -> None:
         if not isinstance(said, dict):
             raise ValueError("no message")
         answer = self._waiting.pop(said.get("id", 0), None)

@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +155,7 @@ class HeldFiles:
                 with contextlib.suppress(OSError):
                     delete_tree(self.folder / plain_name(workflow_id))
 
-    def begin(self, id: str, about: dict[str, Any]) -> None:
+    def begin(self, id: str, about: Mapping[str, object]) -> None:
         """Remember a program that starts, in case Atelier is killed. Not synced: a kill does not lose written data."""
         private_folder(self.folder / _OPEN)
         (self.folder / _OPEN / f"{plain_name(id)}.json").write_text(json.dumps(about))

@@ -69,7 +69,7 @@ def _frames(paragraph: Any, slide: list[int], deep: int) -> Lines:
                 yield from _blocks(box, slide, deep + 1)
 
 
-def _text(element: Any) -> str:
+def _text(element: object) -> str:
     return "".join(_parts(element))
 
 
@@ -114,6 +114,6 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
             yield cells
 
 
-def _times(element: Any, name: str) -> int:
+def _times(element: object, name: str) -> int:
     number = attribute(element, name)
     return int(number) if number.isdigit() and len(number) < 19 else 1

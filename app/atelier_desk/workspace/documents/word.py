@@ -106,7 +106,7 @@ class _Reader:
                 case _:
                     yield None
 
-    def text(self, element: Any) -> str:
+    def text(self, element: object) -> str:
         """Return the text of a paragraph, with links as Markdown."""
         return "".join(self._parts(element))
 
@@ -159,7 +159,7 @@ class _Reader:
                 cells += [""] * (min(_SPAN, int(span)) - 1 if span.isdigit() else 0)
         return cells
 
-    def _style(self, style: Any) -> None:
+    def _style(self, style: object) -> None:
         name, level = _value(style, "name"), _value(style, "pPr/outlineLvl")
         outline, numbered = self._styles.get(_value(style, "basedOn"), (0, None))
         if match := _HEADING.match(name):
@@ -215,7 +215,7 @@ def _levels(element: Any) -> Iterator[tuple[int, _Level]]:
             yield int(number), _Level(int(start) if start.isdigit() else 1, _value(each, "numFmt"), _value(each, "lvlText"))
 
 
-def _number(element: Any) -> tuple[str, int] | None:
+def _number(element: object) -> tuple[str, int] | None:
     key, level = _value(element, "numId"), _value(element, "ilvl")
     return (key, int(level) if level.isdigit() else 0) if key else None
 
@@ -238,10 +238,10 @@ def _counted(number: int, form: str) -> str:
     return sign.upper() if form.startswith("upper") else sign
 
 
-def _first(element: Any, path: str) -> list[Any]:
+def _first(element: Any, path: str) -> list[object]:
     return list(element.findall("/".join(f"{{*}}{each}" for each in path.split("/"))))[:1]
 
 
-def _value(element: Any, path: str) -> str:
+def _value(element: object, path: str) -> str:
     """Return the attribute ``val`` of the first element at a path of local names."""
     return next((attribute(each, "val") for each in _first(element, path)), "")

@@ -15,8 +15,8 @@ if __package__:
     from atelier_desk.workspace.processes import file_trees
     from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Tree
 else:
-    import file_trees  # type: ignore[import-not-found,no-redef]
-    from file_trees import FOLDER, Budget, Tree  # type: ignore[no-redef]
+    import file_trees
+    from file_trees import FOLDER, Budget, Tree
 
 MOST_HELD = 64 * 1024 * 1024
 """Maximum bytes held per command; the rest stays in the workspace under another name."""

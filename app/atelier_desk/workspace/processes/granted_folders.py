@@ -14,10 +14,10 @@ if __package__:
     from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES
 else:
-    import file_trees  # type: ignore[import-not-found,no-redef]
-    import git_files  # type: ignore[import-not-found,no-redef]
-    from file_trees import FOLDER, Budget, Tree  # type: ignore[no-redef]
-    from repository_state import MOST_BYTES  # type: ignore[import-not-found,no-redef]
+    import file_trees
+    import git_files
+    from file_trees import FOLDER, Budget, Tree
+    from repository_state import MOST_BYTES
 
 
 class GrantedFolders:

@@ -41,18 +41,18 @@ if __package__:
     from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
-    import baselines  # type: ignore[import-not-found,no-redef]
-    import file_trees  # type: ignore[import-not-found,no-redef]
-    import git_files  # type: ignore[import-not-found,no-redef]
-    import git_locks  # type: ignore[import-not-found,no-redef]
-    import git_settings  # type: ignore[import-not-found,no-redef]
-    import granted_folders  # type: ignore[import-not-found,no-redef]
-    import harmless_git_keys  # type: ignore[import-not-found,no-redef]
-    import repository_links  # type: ignore[import-not-found,no-redef]
-    import repository_scan  # type: ignore[import-not-found,no-redef]
-    import repository_state  # type: ignore[import-not-found,no-redef]
-    from file_trees import Budget, Identity, Tree  # type: ignore[no-redef]
-    from repository_state import MOST_BYTES, SETTINGS, Repository  # type: ignore[no-redef]
+    import baselines
+    import file_trees
+    import git_files
+    import git_locks
+    import git_settings
+    import granted_folders
+    import harmless_git_keys
+    import repository_links
+    import repository_scan
+    import repository_state
+    from file_trees import Budget, Identity, Tree
+    from repository_state import MOST_BYTES, SETTINGS, Repository
 
 MOST_REPOSITORIES = 500
 """Maximum repositories in a workspace; with more, a command is not started."""

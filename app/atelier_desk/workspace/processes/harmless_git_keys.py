@@ -9,11 +9,11 @@ if __package__:
     from atelier_desk.workspace.processes.file_trees import Identity
     from atelier_desk.workspace.processes.repository_state import SETTINGS, Repository
 else:
-    import git_files  # type: ignore[import-not-found,no-redef]
-    import git_settings  # type: ignore[import-not-found,no-redef]
-    import repository_scan  # type: ignore[import-not-found,no-redef]
-    from file_trees import Identity  # type: ignore[import-not-found,no-redef]
-    from repository_state import SETTINGS, Repository  # type: ignore[import-not-found,no-redef]
+    import git_files
+    import git_settings
+    import repository_scan
+    from file_trees import Identity
+    from repository_state import SETTINGS, Repository
 
 
 class Harmless:

@@ -13,9 +13,9 @@ if __package__:
     from atelier_desk.workspace.processes import git_files, repository_scan
     from atelier_desk.workspace.processes.file_trees import FOLDER
 else:
-    import git_files  # type: ignore[import-not-found,no-redef]
-    import repository_scan  # type: ignore[import-not-found,no-redef]
-    from file_trees import FOLDER  # type: ignore[import-not-found,no-redef]
+    import git_files
+    import repository_scan
+    from file_trees import FOLDER
 
 MOST_ENTRIES = 200_000
 """Maximum entries scanned where a link leads into a temporary folder; a larger one counts as hostile."""

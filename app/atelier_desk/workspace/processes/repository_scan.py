@@ -18,8 +18,8 @@ if __package__:
     from atelier_desk.workspace.processes.file_trees import FOLDER, Identity, open_folder
     from atelier_desk.workspace.processes.git_files import target
 else:
-    from file_trees import FOLDER, Identity, open_folder  # type: ignore[import-not-found,no-redef]
-    from git_files import target  # type: ignore[import-not-found,no-redef]
+    from file_trees import FOLDER, Identity, open_folder
+    from git_files import target
 
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"

@@ -13,9 +13,9 @@ if __package__:
     from atelier_desk.workspace.processes import file_trees, repository_scan
     from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
 else:
-    import file_trees  # type: ignore[import-not-found,no-redef]
-    import repository_scan  # type: ignore[import-not-found,no-redef]
-    from file_trees import Budget, Identity, Tree  # type: ignore[no-redef]
+    import file_trees
+    import repository_scan
+    from file_trees import Budget, Identity, Tree
 
 MOST_BYTES = 8 * 1024 * 1024
 """Maximum bytes of hooks and settings; with more, a command is not started."""

@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
@@ -89,7 +88,7 @@ def _own_variables(body: str) -> str:
     return _DOLLAR.sub(named, body)
 
 
-def _with_defaults(body: str, parameters: Any) -> str:
+def _with_defaults(body: str, parameters: object) -> str:
     """Add the defaults of a recipe's parameters at their first use."""
     for each in parameters if isinstance(parameters, list) else ():
         if isinstance(each, Mapping) and isinstance(key := each.get("key"), str) and isinstance(default := each.get("default"), str):

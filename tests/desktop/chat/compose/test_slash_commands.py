@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.compose.field import MessageField
 from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
 from atelier_desk.desktop.chat.compose.slash_commands import PromptDialog, SlashCommandController
 from atelier_desk.domain.errors import UsageError
@@ -61,7 +62,7 @@ class Bench:
         qtbot.waitUntil(self.field.hasFocus)
 
     @property
-    def field(self):
+    def field(self) -> MessageField:
         return self.composer.field
 
     async def write(self, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from atelier_desk.desktop.projects.graph import model as graph_model
 from atelier_desk.desktop.projects.graph.model import GraphModel
@@ -62,7 +63,7 @@ def test_an_arrow_leads_to_a_neighbour_else_to_the_nearest_there() -> None:
     assert model.toward(model.number["s1"], 1, 0) is not None
 
 
-def test_no_more_than_the_picture_takes(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_no_more_than_the_picture_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(graph_model, "MOST_NODES", 4)
     model = GraphModel()
     assert model.add(ENTITIES, RELATIONS) == 4

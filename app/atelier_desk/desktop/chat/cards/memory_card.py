@@ -4,7 +4,7 @@ edited or forgotten, one by one; and that its model is asked for more."""
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
@@ -155,7 +155,7 @@ class RememberedCard(HeadedCard):
             return
         dialog = MemoryDialog(MemoryRow(memory), self.window())
 
-        async def save(fields: dict[str, Any]) -> None:
+        async def save(fields: dict[str, object]) -> None:
             try:
                 await bridge.engine.memories.update(memory.id, **fields)
             except Exception as error:
@@ -166,11 +166,11 @@ class RememberedCard(HeadedCard):
         dialog.accepted_fields.connect(lambda fields: bridge.jobs.start(save(fields), key=f"remembered {memory.id}"))
         dialog.open()
 
-    def _start(self, memory: Memory, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _start(self, memory: Memory, job: Callable[[], Coroutine[object, None, None]]) -> None:
         if self._host.bridge is not None:
             self._host.bridge.jobs.start(job(), key=f"remembered {memory.id}")
 
-    def _offer(self, said: str, undo: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    def _offer(self, said: str, undo: Callable[[], Coroutine[object, None, object]]) -> None:
         from atelier_desk.desktop.panes.base import offer_undo
 
         bridge = self._host.bridge

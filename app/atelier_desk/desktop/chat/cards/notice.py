@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -98,7 +97,7 @@ class NoticeCard(EntryWidget):
     def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
         run_id = self.entry.run_id
 
-        def resume(**changes: Any) -> Callable[[], object]:
+        def resume(**changes: object) -> Callable[[], object]:
             return lambda: self._host.resume_requested.emit(run_id, changes)
 
         def stop() -> None:

@@ -90,7 +90,7 @@ class AttachmentController(QObject):
             self._bridge.failed.emit(_("A message can have at most {most} attachments.", most=ATTACHED_FILES))
         return min(room, wanted)
 
-    def _begin(self, name: str, reading: Coroutine[Any, Any, PreparedAttachments]) -> None:
+    def _begin(self, name: str, reading: Coroutine[object, None, PreparedAttachments]) -> None:
         item = Item(" ".join(name.split()))
         self._row.add(item)
         self._bridge.jobs.start(self._read(item, reading))
@@ -225,7 +225,7 @@ def _completed(mention: Mention) -> Completed:
     return Completed(f"@{mention.name}", mention.name, detail, mention.name, mention.icon, mention)
 
 
-def shown_of(item: Item) -> dict[str, Any]:
+def shown_of(item: Item) -> dict[str, object]:
     """What goes along as the transcript has it, before the engine has committed it; a picture with its bytes."""
     what = item.what
     if what is None:

@@ -103,7 +103,7 @@ class Sender(QObject):
         return [entry.content for entry in self._view.entries if entry.kind == "user" and entry.content]
 
     # -- drafts ---------------------------------------------------------------------------------------------------------------
-    def open_soon(self, workflow_id: str, opening: asyncio.Task[Any]) -> None:
+    def open_soon(self, workflow_id: str, opening: asyncio.Task[object]) -> None:
         """A workflow is being read. The first one that is gets what was written before anything was shown."""
         if not self._shown_yet:
             self.workflow_id = workflow_id
@@ -341,7 +341,7 @@ class Sender(QObject):
         workflow_id = self._pages.workflow_id
         self._rerun(("branch", run_id), lambda: self._bridge.engine.workflows.select_branch(workflow_id, run_id))
 
-    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[Any, Any, object]], words: str = "") -> None:
+    def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[object, None, object]], words: str = "") -> None:
         """Change which turns the conversation has, and say ``words`` when it is done."""
 
         async def work() -> None:

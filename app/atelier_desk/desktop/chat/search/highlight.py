@@ -22,7 +22,7 @@ MAX_CHARS = 200_000
 """Longer code stays plain."""
 
 
-def colour_of(kind: Any, tokens: Tokens) -> str | None:
+def colour_of(kind: object, tokens: Tokens) -> str | None:
     """The colour of a kind of token, None for plain text."""
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
@@ -39,10 +39,10 @@ def colour_of(kind: Any, tokens: Tokens) -> str | None:
     return None
 
 
-_lexers: dict[str, Any] = {}
+_lexers: dict[str, object] = {}
 
 
-def lexer_for(language: str) -> Any:
+def lexer_for(language: str) -> object:
     """Pygments' lexer for a fence's language, or for a file's name after ``file:``; None when there is none. The first time for a
     language it takes up to 100 ms."""
     if language not in _lexers:
@@ -62,7 +62,7 @@ def warm_up() -> None:
     in_background(load)
 
 
-def _load_lexer(language: str) -> Any:
+def _load_lexer(language: str) -> object:
     from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
     from pygments.util import ClassNotFound
 
@@ -89,7 +89,7 @@ class _Loader(QObject):
         self._waiting: dict[str, list[Callable[[Any], None]]] = {}
         self.loaded.connect(self._on_loaded)  # a slot of an object: it is called in the thread the object lives in
 
-    def wait_for(self, language: str, then: Callable[[Any], None]) -> None:
+    def wait_for(self, language: str, then: Callable[[object], None]) -> None:
         self._waiting.setdefault(language, []).append(then)
         self.load(language)
 
@@ -109,7 +109,7 @@ class _Loader(QObject):
             self.loaded.emit(language)
 
 
-def with_lexer(language: str, then: Callable[[Any], None]) -> None:
+def with_lexer(language: str, then: Callable[[object], None]) -> None:
     """Call ``then`` with the lexer (or None) in the window's thread: at once when it is loaded, else later."""
     if language in _lexers:
         then(_lexers[language])
@@ -216,7 +216,7 @@ class Highlighter(QObject):
         """One step a line: its formats are set when the lexer has passed its end."""
         formats: dict[tuple[str, bool], QTextCharFormat] = {}
         tokens = theme().tokens
-        colours: dict[Any, str | None] = {}  # a listing has thousands of tokens of a few kinds
+        colours: dict[object, str | None] = {}  # a listing has thousands of tokens of a few kinds
         block = self._document.begin()
         ranges: list[QTextLayout.FormatRange] = []
         column = 0

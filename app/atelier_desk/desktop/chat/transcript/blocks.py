@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import (
@@ -162,7 +162,7 @@ class ProseBlock(QTextBrowser):
         self.setLineWrapColumnOrWidth(most)
         return min(most, math.ceil(self.document().idealWidth()) + 2)
 
-    def loadResource(self, kind: int, url: QUrl | str) -> Any:
+    def loadResource(self, kind: int, url: QUrl | str) -> object:
         """Pictures come from allowed files alone, shrunk to the column; style sheets and pages are never loaded."""
         if kind != QTextDocument.ResourceType.ImageResource.value:
             return None

@@ -35,7 +35,7 @@ def call_title(call: Call) -> str:
     return _(call.presentation.title) or bare_tool(call.tool)
 
 
-def telling(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def telling(arguments: Mapping[str, object]) -> dict[str, object]:
     """The values that tell a person something: not which operation of its tool a call is, nor a code like ``user_pref``."""
     return {name: value for name, value in arguments.items() if name not in _CHOICES or not _CODE.fullmatch(str(value))}
 

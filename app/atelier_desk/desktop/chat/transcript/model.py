@@ -129,7 +129,7 @@ class Transcript:
         last.actionable = True
         return [("update", last)]
 
-    def add_own(self, entry_id: str, content: str, attachments: list[dict[str, Any]]) -> Change:
+    def add_own(self, entry_id: str, content: str, attachments: list[dict[str, object]]) -> Change:
         """A message just sent: shown before the engine has committed it."""
         entry = Entry(entry_id, "user", content=content, attachments=tuple(attachments), pending=True)
         self._add(entry)

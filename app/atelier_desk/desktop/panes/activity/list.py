@@ -225,7 +225,7 @@ def entry_details(entry: LogEntry) -> str:
 
     if not entry.is_call:
         return pretty(entry.data) if entry.data else ""
-    parts: list[tuple[str, Any]] = [(_("Tool"), entry.tool), (_("Arguments"), entry.arguments)]
+    parts: list[tuple[str, object]] = [(_("Tool"), entry.tool), (_("Arguments"), entry.arguments)]
     if entry.error:
         parts.append((_("Error"), _error(entry)))
     if entry.result is not None:

@@ -74,7 +74,7 @@ class LogEntry:
         """Whether that run did it, or it is about that run."""
         return run_id == self.run_id or (isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The row for the JSON export; empty fields are left out."""
         row: dict[str, Any] = {"time": self.time.isoformat(), "kind": str(self.kind), "agent_name": self.agent_name, "run_id": self.run_id}
         if self.is_call:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -308,7 +308,7 @@ class ActivityPane(Pane):
             return
         runs = self.bridge.engine.runs
         steering = runs.steering
-        act: dict[str, Callable[[str], Coroutine[Any, Any, None]]] = {
+        act: dict[str, Callable[[str], Coroutine[object, None, None]]] = {
             "pause": steering.pause, "resume": steering.resume, "cancel": runs.cancel,
         }  # fmt: skip
         self.jobs.once((action, run_id), lambda: act[action](run_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.panes.times import decimal
 from atelier_desk.support.i18n import N_, _
@@ -67,7 +67,7 @@ def _asked(messages: Sequence[ChatMessage]) -> dict[str, str]:
     }
 
 
-def _memories(text: str) -> list[Any]:
+def _memories(text: str) -> list[object]:
     try:
         result = json.loads(text)
     except ValueError:
@@ -78,7 +78,7 @@ def _memories(text: str) -> list[Any]:
     return listed if isinstance(listed, list) else []
 
 
-def _given(memory: Any, asked: str) -> GivenMemory | None:
+def _given(memory: object, asked: str) -> GivenMemory | None:
     if not isinstance(memory, dict) or not isinstance(memory.get("id"), str):
         return None
     text = memory.get("content") or memory.get("preview") or ""

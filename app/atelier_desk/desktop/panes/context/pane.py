@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -407,7 +407,7 @@ class ContextPane(SeenPane):
         memories = self.bridge.engine.memories
         dialog = MemoryDialog(MemoryRow(await memories.get(memory_id)), self.window())
 
-        async def save(fields: dict[str, Any]) -> None:
+        async def save(fields: dict[str, object]) -> None:
             try:
                 await memories.update(memory_id, **fields)
             except Exception as error:
@@ -418,7 +418,7 @@ class ContextPane(SeenPane):
         dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()
 
-    async def _then_read(self, work: Coroutine[Any, Any, object]) -> None:
+    async def _then_read(self, work: Coroutine[object, None, object]) -> None:
         await work
         self.reload()
 

@@ -190,7 +190,7 @@ def request_facts(summary: RequestSummary) -> str:
 def as_json(request: SentRequest) -> str:
     """The request as a program would send it, with where it went; ``wire`` when its text was made for the xml dialect."""
     summary = request.summary
-    document: dict[str, Any] = {
+    document: dict[str, object] = {
         "provider": summary.provider,
         "model": summary.model,
         "dialect": summary.dialect,
@@ -205,8 +205,8 @@ def as_json(request: SentRequest) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2)
 
 
-def _message_json(message: ChatMessage) -> dict[str, Any]:
+def _message_json(message: ChatMessage) -> dict[str, object]:
     """A message without the packed values that go back to its server: of them, what they are and how large."""
-    packed: Any = {"data"}
+    packed: object = {"data"}
     exclude: Any = {"provider_data": packed, "tool_calls": {"__all__": {"provider_data": packed}}}
     return message.model_dump(mode="json", exclude_defaults=True, exclude=exclude)

@@ -209,7 +209,7 @@ def _push(places: Floats, mass: Floats) -> Floats:
     return _push_by_grid(places, mass)
 
 
-_kernel: list[Any] = []
+_kernel: list[object] = []
 
 
 def _kernels() -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 from pydantic import BaseModel
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
@@ -58,13 +56,12 @@ class Scale(Field):
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         return ScaleSlider(parent, changed)
 
-    def show(self, control: QWidget, value: Any) -> None:
-        scale = cast(ScaleSlider, control)
-        if not scale.saving.isActive():
-            scale.slider.blockSignals(True)
-            scale.slider.setValue(round(value / SCALE_STEP))
-            scale.slider.blockSignals(False)
-        scale.say(scale.slider.value())
+    def show(self, control: ScaleSlider, value: float) -> None:
+        if not control.saving.isActive():
+            control.slider.blockSignals(True)
+            control.slider.setValue(round(value / SCALE_STEP))
+            control.slider.blockSignals(False)
+        control.say(control.slider.value())
 
 
 @settings_page("general", order=10, icon="sliders-horizontal", title=N_("General"), section=N_("Application"))

@@ -330,7 +330,7 @@ class McpPage(ListFormPage["McpStatus"]):
 
         self.try_form(N_("Starting the server…"), work)
 
-    def _start(self, start: Callable[[str], Coroutine[Any, Any, McpHealth]], what: str) -> None:
+    def _start(self, start: Callable[[str], Coroutine[object, None, McpHealth]], what: str) -> None:
         """Start the chosen server in one of its ways; Stop gives it up."""
         name = self.chosen
 

@@ -124,7 +124,7 @@ class ToolsPage(SettingsPage):
     def _closed(self) -> None:
         self.dialog = None
 
-    def _answer(self, dialog: ReviewDialog, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+    def _answer(self, dialog: ReviewDialog, work: Callable[[], Coroutine[object, None, object]]) -> None:
         async def job() -> None:
             try:
                 await work()

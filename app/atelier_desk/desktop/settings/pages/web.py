@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -130,7 +130,7 @@ class WebPage(FormPage):
     def _has_key(self) -> bool:
         return self._state is not None and self._kind() in self._state.keys
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         kind = self._kind()
         without = {"key_env": not ENGINES[kind].keyed, "address": not _with_address(kind)}
         return super().values() | {key: "" for key, absent in without.items() if absent}

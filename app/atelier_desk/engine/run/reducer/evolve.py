@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 __all__ = ["evolve"]
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 else:
     T = TypeVar("T")
 
-    def evolve(old: T, /, **changes: Any) -> T:
+    def evolve(old: T, /, **changes: object) -> T:
         """Like ``dataclasses.replace``, for dataclasses without slots.
 
         Twenty times faster for the 70 fields of a state, because it does not set each of them again.

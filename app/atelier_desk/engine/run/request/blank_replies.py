@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.clock import Clock
@@ -17,7 +17,9 @@ SILENT = N_(
 )
 
 
-async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float, problem: str = SILENT) -> AsyncGenerator[ChatDelta, None]:
+async def watched(
+    deltas: AsyncGenerator[ChatDelta, None], clock: Clock, limit_s: float, problem: str = SILENT
+) -> AsyncGenerator[ChatDelta, None]:
     """Pass deltas through with an inactivity limit; comments and empty pieces give no deltas and do not count.
 
     Args:
@@ -27,7 +29,7 @@ async def watched(deltas: AsyncIterator[ChatDelta], clock: Clock, limit_s: float
     Raises:
         ProviderError: silence exceeded the limit (code ``timeout``).
     """
-    async with aclosing(deltas), Watchdog(clock, limit_s) as watchdog:  # type: ignore[type-var]
+    async with aclosing(deltas), Watchdog(clock, limit_s) as watchdog:
         while True:
             try:
                 delta = await watchdog.run(anext(deltas))

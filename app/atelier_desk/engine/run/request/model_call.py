@@ -7,7 +7,7 @@ import json
 import logging
 import random
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
 from typing import NamedTuple
@@ -387,13 +387,13 @@ class ModelCall:
         """Return the received part of a reply whose stream was closed here."""
         return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=reason)
 
-    def _watched(self, deltas: AsyncIterator[ChatDelta]) -> AsyncGenerator[ChatDelta, None]:
+    def _watched(self, deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGenerator[ChatDelta, None]:
         """Apply the inactivity limit to a root run's reply.
 
         Sub-agents are watched as a whole, see ``InactivityWatch``.
         """
         if self._handle.current.parent_run_id is not None:
-            return deltas  # type: ignore[return-value]
+            return deltas
         return watched(deltas, self._env.clock, self._env.inactivity_s)
 
     async def _keep_partial(self, state: RunState) -> None:

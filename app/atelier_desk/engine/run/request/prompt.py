@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from atelier_desk.domain import limits
@@ -62,7 +61,7 @@ ANSWER_FORM = (
 )
 
 
-def answer_form(schema: Mapping[str, Any]) -> str:
+def answer_form(schema: Mapping[str, object]) -> str:
     """Describe the schema of an agent's answers.
 
     Always included: some servers accept no schema, or none together with tools.

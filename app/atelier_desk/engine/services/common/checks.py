@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -85,7 +85,7 @@ class Problems(AtelierError):
         return argument_text.explain(self._error, number=number_format.number).removesuffix(".")
 
 
-def build(model: type[M], what: str, /, **fields: Any) -> M:
+def build(model: type[M], what: str, /, **fields: object) -> M:
     """Return ``model(**fields)``.
 
     Validation errors become a ``UsageError`` that names ``what`` and each wrong field.
@@ -96,7 +96,7 @@ def build(model: type[M], what: str, /, **fields: Any) -> M:
         raise UsageError(N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)) from None
 
 
-def changed(value: M, what: str, /, **fields: Any) -> M:
+def changed(value: M, what: str, /, **fields: object) -> M:
     """Return a validated copy of ``value`` with ``fields`` replaced (``model_copy`` does not validate)."""
     unknown = sorted(set(fields) - set(type(value).model_fields))
     if unknown:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ class SettingsAccess(Protocol):
 
     async def get(self) -> Settings: ...
 
-    async def update(self, **fields: Any) -> Settings: ...
+    async def update(self, **fields: object) -> Settings: ...
 
 
 class ProviderAccess(Protocol):

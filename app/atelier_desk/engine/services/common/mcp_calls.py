@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
@@ -47,13 +47,13 @@ class RunRequestBroker:
         assert self.context.desk is not None
         return await self.context.desk.ask(spec)
 
-    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, Any]:
+    async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
         assert self.context.desk is not None
         return await self.context.desk.sample(server, sampling)
 
 
 async def call(
-    connection: Connection, serving: ClientRequests, tool: str, arguments: Mapping[str, Any], context: ToolContext
+    connection: Connection, serving: ClientRequests, tool: str, arguments: Mapping[str, object], context: ToolContext
 ) -> Answer | ServerAsks:
     """Make a call, or repeat it with answers for its server. Raises ``McpError``."""
     from mcp_types import InputRequiredResult

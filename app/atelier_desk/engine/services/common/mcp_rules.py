@@ -97,7 +97,7 @@ def place_of(config: McpServer) -> tuple[object, ...]:
     return config.transport, config.command, config.args, config.folder, config.url
 
 
-def title_of(info: Any) -> str:
+def title_of(info: object) -> str:
     """Return a server's own title, on one line of at most 120 characters; empty if missing."""
     said = getattr(info, "title", None) or getattr(info, "name", None) or ""
     return shorten(" ".join(str(said).split()), 120)

@@ -30,7 +30,7 @@ _YEARS = (datetime(1990, 1, 1, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC))
 """Plausible range of chat times."""
 
 
-def chat_of(entry: Any) -> Chat | None:
+def chat_of(entry: object) -> Chat | None:
     """Return the chat of an entry; None if no known program's."""
     if not isinstance(entry, dict):
         return None
@@ -46,7 +46,7 @@ def chat_of(entry: Any) -> Chat | None:
     return None
 
 
-def _chat(source: str, id: Any, title: Any, nodes: Iterable[ChatMessageNode], current: str) -> Chat:
+def _chat(source: str, id: object, title: object, nodes: Iterable[ChatMessageNode], current: str) -> Chat:
     ordered = in_order(nodes)
     own = _text(id)[:_ID_MOST]
     if not own:
@@ -72,7 +72,7 @@ def _chatgpt(entry: dict[str, Any]) -> Chat:
     return _chat("chatgpt", entry.get("conversation_id") or entry.get("id"), entry.get("title"), nodes, current)
 
 
-def _chatgpt_message(key: str, message: Any) -> ChatMessageNode | None:
+def _chatgpt_message(key: str, message: object) -> ChatMessageNode | None:
     if not isinstance(message, dict):
         return None
     meta, content = _dict(message.get("metadata")), _dict(message.get("content"))
@@ -98,7 +98,7 @@ def _chatgpt_message(key: str, message: Any) -> ChatMessageNode | None:
     return _node(key, "", who, text, reasoning, meta.get("model_slug"), message.get("create_time"))
 
 
-def _chatgpt_part(part: Any) -> str:
+def _chatgpt_part(part: object) -> str:
     if isinstance(part, str):
         return part
     part = _dict(part)
@@ -154,7 +154,7 @@ def _claude_block(block: dict[str, Any]) -> str:
     return ""
 
 
-def _open_webui(entry: dict[str, Any], chat: dict[str, Any]) -> Chat:
+def _open_webui(entry: dict[str, object], chat: dict[str, object]) -> Chat:
     history = _dict(chat.get("history"))
     known = _dict(history.get("messages"))
     if known:
@@ -185,11 +185,13 @@ def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None
     return _node(key, "", who, text, thought, row.get("modelName") or row.get("model"), row.get("timestamp"))
 
 
-def _librechat(entry: dict[str, Any]) -> Chat:
+def _librechat(entry: dict[str, object]) -> Chat:
     rows: dict[str, dict[str, Any]] = {}
     parents: dict[str, str] = {}
     tree = isinstance(entry.get("messagesTree"), list)
-    waiting: list[tuple[Any, str]] = [(each, "") for each in reversed(_list(entry.get("messagesTree") if tree else entry.get("messages")))]
+    waiting: list[tuple[object, str]] = [
+        (each, "") for each in reversed(_list(entry.get("messagesTree") if tree else entry.get("messages")))
+    ]
     while waiting:
         row, above = waiting.pop()
         if not isinstance(row, dict):
@@ -221,14 +223,14 @@ def _librechat_message(id: str, row: dict[str, Any]) -> ChatMessageNode | None:
     return _node(id, "", who, text, thought, row.get("model") or (row.get("sender") if who == "assistant" else ""), row.get("createdAt"))
 
 
-def _librechat_part(part: dict[str, Any]) -> str:
+def _librechat_part(part: dict[str, object]) -> str:
     if part.get("type") == "tool_call":
         call = _dict(part.get("tool_call"))
         return _joined([f"**{_text(call.get('name'))}**", _fenced(_text(call.get("args")), ""), _fenced(_text(call.get("output")), "")])
     return _value(part.get("text"))
 
 
-def _node(id: str, parent: str, who: str, text: str, reasoning: str, model: Any, time: Any) -> ChatMessageNode:
+def _node(id: str, parent: str, who: str, text: str, reasoning: str, model: object, time: object) -> ChatMessageNode:
     role = "user" if who == "user" else "assistant"
     return ChatMessageNode(id, parent, role, _cut(text), _cut(reasoning), _text(model)[:100], _time(time))  # type: ignore[arg-type]
 
@@ -266,7 +268,7 @@ def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: Any) -> list[Any]:
+def _list(value: Any) -> list[object]:
     return value if isinstance(value, list) else []
 
 
@@ -290,6 +292,6 @@ def _fenced(text: str, language: str) -> str:
     return f"{fence}{re.sub(r'[^A-Za-z0-9+#-]', '', language)[:20]}\n{text}\n{fence}"
 
 
-def _file(name: Any, content: Any) -> str:
+def _file(name: object, content: object) -> str:
     shown = " ".join(_text(name).split()) or _("Attachment")
     return _joined([f"[{shown}]", _fenced(_text(content), "")])

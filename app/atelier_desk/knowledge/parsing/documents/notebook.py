@@ -78,7 +78,7 @@ def _cells(text: str) -> tuple[str, list[tuple[str, str]]]:
         raise ParseError(N_("The notebook is not valid JSON."), code="broken") from error
 
 
-def _source(cell: dict[str, Any]) -> str:
+def _source(cell: dict[str, object]) -> str:
     source = cell.get("source", cell.get("input", ""))
     text = "".join(map(str, source)) if isinstance(source, list) else str(source)
     return text.replace("\0", "").rstrip("\n")
