@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
@@ -197,3 +198,12 @@ async def test_what_is_typed_stays_when_its_prompt_is_deleted_elsewhere(page: An
     page.cancel.click()
     await settle()
     assert (page.name.text(), page.current()) == ("read", READ)
+
+
+async def test_what_came_of_saving_is_said_until_the_form_changes(page: Any, find: Find) -> None:
+    QTest.keyClicks(find("prompt-description"), "!")
+    find("prompt-save").click()
+    await settle()
+    assert (page.busy.isVisible(), page.busy.text.text()) == (True, "Saved.")
+    QTest.keyClicks(find("prompt-description"), "!")
+    assert not page.busy.isVisible()

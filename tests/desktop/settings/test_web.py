@@ -144,3 +144,12 @@ async def test_what_the_chosen_service_does_not_take_is_neither_checked_nor_stor
     page.apply.click()
     await settle()
     assert used == [WebSettings(search="off")]
+
+
+async def test_cancel_puts_back_what_is_stored(page: Any, find: Find) -> None:
+    search, cancel = page.form.controls["search"], find("web-cancel")
+    before = search.currentData()
+    assert not cancel.isEnabled()
+    search.setCurrentIndex(search.findData("searxng" if before != "searxng" else "tavily"))
+    cancel.click()
+    assert (search.currentData(), cancel.isEnabled(), page.apply.isEnabled()) == (before, False, False)
