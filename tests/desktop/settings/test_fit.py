@@ -27,8 +27,9 @@ from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections
-from atelier_desk.desktop.settings.window import SIZE, SettingsWindow, fitting
+from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import fitting
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine import doctor
