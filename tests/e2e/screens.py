@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.settings.registry import sections
@@ -60,12 +62,12 @@ def dress(desk: Desk, language: str, scale: int) -> None:
 
 def resize(desk: Desk, size: QSize) -> None:
     """Give the windows this size; a dialog keeps its own as far as there is room."""
-    for _once_more in range(2):  # in a narrow window the panes give way, and it can be narrower still
+    for _once_more in range(3):  # in a narrow window the panes give way, and it can be narrower still
         for each in windows():
             whole = each is desk.window or each.objectName() in ("settings-window", "projects-window")
             each.resize(size if whole else each.size().boundedTo(size * 0.95))
         QApplication.processEvents()
-    desk.settle()
+        desk.settle()
 
 
 def close(desk: Desk) -> None:
@@ -73,6 +75,8 @@ def close(desk: Desk) -> None:
     while others := [each for each in windows() if each is not desk.window]:
         others[-1].close()
         desk.settle()
+    for box in desk.window.findChildren(QMessageBox):
+        box.reject()
     desk.window.rail.set_visible(False)
     for name in ("files", "context", "timeline"):
         desk.window.rail.docks[name].hide()
@@ -81,20 +85,16 @@ def close(desk: Desk) -> None:
 
 def parts(desk: Desk) -> list[QWidget]:
     """What is to be measured: all windows; of the main one only the panes while they lie over it."""
-    docks = [each for each in desk.window.rail.docks.values() if not each.visibleRegion().isEmpty()]
+    docks: list[QWidget] = [each for each in desk.window.rail.docks.values() if not each.visibleRegion().isEmpty()]
     others = [each for each in windows() if each is not desk.window]
-    return others or docks or [desk.window]
+    whole: list[QWidget] = [desk.window]
+    return others or docks or whole
 
 
 def keep(part: QWidget, name: str) -> None:
     """A picture, where somebody wants one."""
     if folder := os.environ.get("ATELIER_SCREENSHOTS"):
         part.grab().save(str(Path(folder) / f"{name}-{part.objectName() or type(part).__name__}.png"))
-
-
-def pixels(part: QWidget) -> bytes:
-    """What is painted."""
-    return bytes(part.grab().toImage().constBits())
 
 
 def _action(name: str) -> Opener:
@@ -120,6 +120,10 @@ def _confirm(desk: Desk) -> None:
     confirm(desk.window, "Undo changes to 3 files?", "What was changed since then is kept beside them.", "Undo changes", lambda: None)
 
 
+def _first_steps(step: int, desk: Desk) -> None:
+    desk.window.show_first_steps(step)
+
+
 def plain() -> Iterator[tuple[str, Opener]]:
     """What an empty program can show."""
     yield "start", _action("new-workflow")
@@ -127,7 +131,7 @@ def plain() -> Iterator[tuple[str, Opener]]:
     for name in ("command-palette", "search-everywhere", "recently-deleted", "quick-ask", "user-guide", "projects", "choose-profile"):
         yield name, _action(name)
     for step in range(3):
-        yield f"first-steps-{step + 1}", lambda desk, step=step: desk.window.show_first_steps(step)
+        yield f"first-steps-{step + 1}", partial(_first_steps, step)
     for entry in sections():
         yield f"settings-{entry.name}", _settings(entry.name)
     for page, button in (("agents", "agent-gallery"), ("providers", "provider-add"), ("mcp", "mcp-add"), ("approvals", "rule-add")):
@@ -155,10 +159,10 @@ def at_work(desk: Desk, folder: Path) -> Iterator[tuple[str, Opener]]:
         yield name, _action(name)
     for pane in PANES:
         yield f"pane-{pane}", _action(f"show-{pane}")
-    rail = desk.window.rail
-    yield "task-form", lambda desk: rail.panes["tasks"].add()
-    yield "memory-form", lambda desk: rail.panes["memory"].add()
-    yield "memory-tidy", lambda desk: rail.panes["memory"].tidy()
+    panes: Any = desk.window.rail.panes
+    yield "task-form", lambda desk: panes["tasks"].add()
+    yield "memory-form", lambda desk: panes["memory"].add()
+    yield "memory-tidy", lambda desk: panes["memory"].tidy()
     project = folder / "project"
     project.mkdir()
     (project / "shelf.py").write_text("def boards(width):\n    return width // 30\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QLineEdit,
+    QListView,
     QMainWindow,
     QPushButton,
     QRadioButton,
@@ -47,26 +48,14 @@ def misfits(root: QWidget) -> list[str]:
     return [f"{wrong}: {path(widget)}" for widget in (root, *shown) for wrong in _wrong(widget, root)]
 
 
-def shapes(root: QWidget) -> dict[str, tuple[int, int, int, int]]:
-    """Where each visible widget of a window is, by its path; several of one path are numbered."""
-    found: dict[str, tuple[int, int, int, int]] = {}
-    for widget in root.findChildren(QWidget):
-        if widget.isVisible() and widget.window() == root.window():
-            name, number = path(widget), 0
-            while f"{name} {number}" in found:
-                number += 1
-            at = widget.mapTo(root, QPoint())
-            found[f"{name} {number}"] = (at.x(), at.y(), widget.width(), widget.height())
-    return found
-
-
 def _wrong(widget: QWidget, root: QWidget) -> Iterator[str]:
     if not widget.toolTip() and (cut := _cut(widget)):  # what is cut is said under the pointer
         yield cut
     if widget != root and isinstance(widget, CONTROLS) and (hidden := _clipped(widget, root)):
         yield hidden
-    if isinstance(widget, QScrollArea) and widget.horizontalScrollBar().maximum() > 0:
-        yield f"scrolls sideways by {widget.horizontalScrollBar().maximum()}"
+    bar = widget.horizontalScrollBar() if isinstance(widget, QScrollArea | QListView) else None
+    if bar is not None and bar.maximum() > 0 and (isinstance(widget, QScrollArea) or bar.isVisible()):
+        yield f"scrolls sideways by {bar.maximum()}"
     yield from _overlaps(widget)
 
 
@@ -130,8 +119,7 @@ def _clipped(widget: QWidget, root: QWidget) -> str:
         box = box.adjusted(EDGE, 0, -EDGE, 0)
     elif isinstance(widget, QTabBar) and isinstance(widget.parentWidget(), QMainWindow):
         return ""  # Qt keeps those of docks that stand alone somewhere outside
-    while at != root and not at.isWindow():
-        above = at.parentWidget()
+    while at != root and not at.isWindow() and (above := at.parentWidget()) is not None:
         box, room = QRect(at.mapToParent(box.topLeft()), box.size()), above.rect()
         area = above.parentWidget()
         if isinstance(area, QAbstractScrollArea) and area.viewport() == above:
@@ -146,12 +134,12 @@ def _clipped(widget: QWidget, root: QWidget) -> str:
 
 
 def _laid_out(layout: QLayout) -> Iterator[QWidget]:
-    for number in range(layout.count()):
-        item = layout.itemAt(number)
-        if item.widget() is not None and not item.widget().isHidden():
-            yield item.widget()
-        elif item.layout() is not None:
-            yield from _laid_out(item.layout())
+    items = [item for number in range(layout.count()) if (item := layout.itemAt(number)) is not None]
+    for widget, inner in [(item.widget(), item.layout()) for item in items]:
+        if widget is not None and not widget.isHidden():
+            yield widget
+        elif inner is not None:
+            yield from _laid_out(inner)
 
 
 def _overlaps(parent: QWidget) -> Iterator[str]:

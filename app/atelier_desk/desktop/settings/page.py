@@ -98,8 +98,9 @@ class Row(QWidget):
 
     def _cuts(self) -> bool:
         """Whether a wide control would leave the caption over two lines, or a combo box cut an entry: its hint is for its first words."""
-        box, texts = self.control, min((self.width() - 16) * 2 // 5, self.width() - 16 - self.control.sizeHint().width())
-        if self._stretch and self.caption.heightForWidth(texts) > 2 * self.caption.fontMetrics().lineSpacing() + 2:
+        box, room = self.control, self.width() - 16
+        texts = min(room * 2 // 5 if self._stretch else room, room - box.sizeHint().width())
+        if self.caption.heightForWidth(texts) > 2 * self.caption.fontMetrics().lineSpacing() + 2:
             return True
         if not self._stretch or not isinstance(box, QComboBox):
             return False

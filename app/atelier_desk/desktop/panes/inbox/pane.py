@@ -160,7 +160,7 @@ class InboxPane(Pane):
     def _still(self, waiting: list[_Waits], news: _News) -> tuple[list[_Waits], _News]:
         """What to show: all of it, but nothing above a card that somebody points at. What was answered goes at once."""
         # An approval that others join has another key; when it came stays.
-        after = [*((when, workflow) for when, _key, workflow in waiting), *(each.id for each in chain(*news))]
+        after: list[object] = [*((when, workflow) for when, _key, workflow in waiting), *(each.id for each in chain(*news))]
         before = [each for each in self._places if each in after]
         if moved(before, after) and self._gate.holds():
             waiting = [each for each in waiting if (each[0], each[2]) in before]

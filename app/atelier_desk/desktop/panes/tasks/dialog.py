@@ -93,6 +93,8 @@ class TaskDialog(FormDialog):
             item.setData(Qt.ItemDataRole.UserRole, task.id)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Checked if task.id in chosen else Qt.CheckState.Unchecked)
+        self.dependencies.setWordWrap(True)
+        self.dependencies.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         bind(self.dependencies.setFixedHeight, lambda: theme().px(108), on="look")
         if choices:
             self.add_field(_("Depends on"), self.dependencies)
