@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QMainWindow, QTabBar
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.dock_tabs import DockTabs
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.support import i18n
 from tests.desktop.test_rail import started
@@ -19,9 +20,10 @@ def rail_tabs(window: MainWindow) -> list[QTabBar]:
     return [bar for bar in window.findChildren(QTabBar) if bar.count() >= 5]
 
 
-@pytest.mark.parametrize("language", ["en", "fr"])
-async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: str) -> None:
+@pytest.mark.parametrize(("language", "scale"), [("en", 100), ("fr", 100), ("fr", 150)])
+async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: str, scale: int) -> None:
     i18n.set_language(language)
+    theme().set_scale(scale)
     window = await started(qtbot)
     window.resize(1024, 700)
     window.toggle_panes()
@@ -31,6 +33,7 @@ async def test_every_tab_is_in_sight_in_a_small_window(qtbot: QtBot, language: s
         assert bars
         widths = [(sum(bar.tabRect(number).width() for number in range(bar.count())), bar.width()) for bar in bars]
         assert all(needed <= there for needed, there in widths), widths
+        assert all(bar.tabToolTip(number) == bar.tabText(number) for bar in bars for number in range(bar.count())), "what may be cut"
 
     qtbot.waitUntil(fits)
 

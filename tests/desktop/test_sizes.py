@@ -63,3 +63,27 @@ class Row(QWidget):
         self.name.setText(str(width))
 """
     assert changing(source) == ["Row.heightForWidth: setText"]
+
+
+FOLLOWS = ("setFixed", "setMinimum", "setMaximum", "setFont", "setIcon", "setPixmap")
+
+
+def set_once(source: str) -> list[str]:
+    """``function: call`` for what is sized, or coloured, as the text is while a widget is made, and not bound to follow it."""
+    found = []
+    for function in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
+        if function.name != "__init__" and not function.name.startswith(("_build", "_add")):
+            continue
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.func.attr.startswith(FOLLOWS):
+                continue
+            names = {each.id for part in node.args for each in ast.walk(part) if isinstance(each, ast.Name)}
+            if "theme" in names:
+                found.append(f"{function.name}: {node.func.attr}")
+    return found
+
+
+def test_sizes_follow_the_text_while_what_they_belong_to_is_shown() -> None:
+    """``bind(field.setFixedHeight, lambda: theme().px(84), on="look")``: else a form that is open keeps the size of before."""
+    found = {path.relative_to(ROOM).as_posix(): set_once(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))}
+    assert {path: calls for path, calls in found.items() if calls} == {}

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.panes.form_dialog import ON_SCREEN
 from atelier_desk.desktop.settings.files import ask_open, read_text
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label, say
 from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
 from atelier_desk.presentation.imported_chats import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -119,8 +117,7 @@ class ChatImportDialog(QDialog):
         self._timer.setInterval(LOOK_MS)
         self._timer.timeout.connect(self._show_progress)
         say(self, title=N_("Import chats"))
-        room = parent.screen().availableSize() * ON_SCREEN
-        self.resize(min(theme().px(680), room.width()), min(theme().px(520), room.height()))
+        fit_window(self, QSize(680, 520))
         bind(self._fill, on="language")
         self._work(self._look, N_("Reading the file…"))
 

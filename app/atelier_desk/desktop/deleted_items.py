@@ -9,7 +9,7 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
@@ -17,8 +17,7 @@ from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label, say
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
@@ -107,7 +106,7 @@ class DeletedDialog(QDialog):
         key.activated.connect(self.ask_purge)
         self._again = Debouncer(self, AGAIN_MS, self.reload)
         bridge.changed.connect(self._on_changed)
-        self.resize(theme().px(620), theme().px(480))
+        fit_window(self, QSize(620, 480))
         say(self, title=N_("Recently deleted"))
         bind(self._fill, on="language")
         self.list.setFocus()

@@ -50,7 +50,7 @@ class DockTabs(QObject):
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             if any(bar is known for known in self._bars):
                 continue
-            bar.setElideMode(Qt.TextElideMode.ElideNone)  # Qt would cut the words
+            bar.setUsesScrollButtons(False)
             bar.setExpanding(False)
             say(bar, name=N_("Panes"))
             self._bars.append(bar)
@@ -58,12 +58,14 @@ class DockTabs(QObject):
             self._fit.ask()
 
     def fit(self) -> None:
-        """Move the tabs of a bar closer together where they do not fit otherwise: Qt would hide the last behind arrows."""
+        """Move the tabs of a bar closer together where they do not fit otherwise, then cut their words, which stand in their tool tips:
+        Qt would hide the last behind arrows."""
         self._bars = [bar for bar in self._bars if isValid(bar)]  # Qt deletes those of docks that are put elsewhere, also meanwhile
         for bar in list(self._bars):
             if not isValid(bar):  # the style event of another one can make Qt lay out its docks
                 continue
             tight = bool(bar.property("tight"))
+            bar.setElideMode(Qt.TextElideMode.ElideNone)  # with which all are as wide as they want
             whole = sum(bar.tabRect(number).width() for number in range(bar.count()))
             if tight:
                 whole += theme().px(_SAVED) * bar.count()
@@ -72,3 +74,5 @@ class DockTabs(QObject):
                 bar.style().unpolish(bar)
                 bar.style().polish(bar)
                 QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))  # the rectangles are kept until then
+            if sum(bar.tabRect(number).width() for number in range(bar.count())) > bar.width():
+                bar.setElideMode(Qt.TextElideMode.ElideRight)

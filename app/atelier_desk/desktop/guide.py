@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QSize, Qt, QUrl
 from PySide6.QtGui import QImage, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
-from atelier_desk.desktop.widgets import IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets import IconButton, bind, control, fill, fit_window, say
 from atelier_desk.support.i18n import N_, _, language
 
 GUIDE = "user-guide.md"
@@ -65,7 +64,7 @@ class GuideWindow(QDialog):
         close.setAutoDefault(False)
         row = fill(QHBoxLayout(), self.back, 1, close)
         fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
-        self.resize(theme().px(820), theme().px(640))
+        fit_window(self, QSize(820, 640))
         say(self, title=N_("User guide"))
         bind(self._show_guide, on="language")
         self.view.setFocus()

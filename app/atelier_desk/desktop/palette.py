@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QVBoxLayout, QWidget
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.palette_labels import found_by
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, say
+from atelier_desk.desktop.widgets import bind, control, fill, say
 from atelier_desk.desktop.widgets.matching import rank
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.rows import ListRow
@@ -76,16 +76,21 @@ class CommandPalette(QDialog):
         fill(QVBoxLayout(self), card, margins=(0, 0, 0, 0))
         self.field.textChanged.connect(self._filter)
         say(self, name=N_("Command palette"))
+        bind(self._place, on="look")
 
     def popup(self) -> None:
         """Show it near the top of the window with everything in it."""
         self._commands = self._collect()
         self.field.clear()
         self._filter("")
-        corner = self._window.mapToGlobal(self._window.rect().topLeft())
-        self.move(corner.x() + (self._window.width() - self.width()) // 2, corner.y() + theme().px(72))
+        self._place()
         self.show()
         self.field.setFocus()
+
+    def _place(self) -> None:
+        self._fit()
+        corner = self._window.mapToGlobal(self._window.rect().topLeft())
+        self.move(corner.x() + (self._window.width() - self.width()) // 2, corner.y() + theme().px(72))
 
     def collect_again(self) -> None:
         """More can be done than was known when it was opened; what is typed and chosen stays."""

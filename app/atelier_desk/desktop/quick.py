@@ -13,7 +13,7 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, label, say
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_, _
 
@@ -73,6 +73,7 @@ class QuickAsk(QWidget):
         bridge.stream_event.connect(self._on_stream)
         say(self, title=N_("Quick ask"))
         self._rest()
+        bind(self._fit, on="look")
 
     def popup(self) -> None:
         """Bring it to the front with the keyboard in its field."""

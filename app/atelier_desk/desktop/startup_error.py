@@ -46,7 +46,7 @@ class StartupErrorPage(QWidget):
         self._error: BaseException | None = None
         self._data_dir = ""
         self._card = Card(self, "card-raised", (28, 26, 28, 22))
-        self._card.setFixedWidth(theme().px(560))
+        bind(self._card.setFixedWidth, lambda: theme().px(560), on="look")
         self._card.body.setSpacing(12)
         self._icon = QLabel(self._card)
         self._title = label("", "title", self._card, wrap=True)

@@ -59,6 +59,25 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     assert seen == [True, False, True]
 
 
+def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
+    """As when it is put beside another one, in one step."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    header = ChatHeader(window)
+    row = QHBoxLayout(window)
+    row.addWidget(header)
+    header.set_agents([PickerItem("a", "Architect of everything")], "a")
+    header.set_models([PickerItem("p/m", "a-model-with-a-name")], "p/m", "a-model-with-a-name")
+    header.set_title("Can you isolate the execution of tools and add a test?")
+    header.show_usage(Usage(tokens_input=5_000, tokens_output=500, cost=0.008), 2_800, 4_000)
+    window.resize(1300, 60)
+    window.show()
+    qtbot.waitExposed(window)
+    qtbot.waitUntil(lambda: header.models.text().rstrip(" ▾") == header.models.whole_text)
+    window.resize(480, 60)
+    assert window.width() == 480
+
+
 def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.wrapping import TextField
 
 
@@ -86,3 +87,17 @@ def test_a_key_that_is_held_sends_nothing_and_enter_on_cancel_cancels(filled: An
 def test_the_key_stands_on_the_button(filled: Any) -> None:
     assert not filled._ok.icon().isNull()
     assert filled._ok.layoutDirection() == Qt.LayoutDirection.RightToLeft, "after its words"
+
+
+def test_an_open_form_follows_the_size_of_text_and_back(qtbot: QtBot) -> None:
+    form = Form("Note")
+    qtbot.addWidget(form)
+    form.add_field("Name", QLineEdit(form), "What it is for, in a sentence that takes a line or two of a narrow form.")
+    form.finish("Save")
+    form.show()
+    qtbot.waitExposed(form)
+    before = form.size()
+    theme().set_scale(150)
+    qtbot.waitUntil(lambda: form.width() > before.width() and form.height() > before.height())
+    theme().set_scale(100)
+    qtbot.waitUntil(lambda: form.size() == before)

@@ -25,10 +25,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections
-from atelier_desk.desktop.settings.window import SIZE, SettingsWindow, fitting
+from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import fitting
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine import doctor
@@ -233,6 +235,19 @@ async def test_a_wide_field_goes_under_its_caption_in_a_narrow_window(window: Se
     await settle()
     assert row.control.y() >= row.hint.geometry().bottom()
     assert row.rect().contains(row.control.geometry())
+
+
+def test_a_field_goes_under_a_caption_that_would_take_three_lines_beside_it(qtbot: QtBot) -> None:
+    box = QComboBox()
+    box.addItem("A choice that takes much of the width of its row")
+    row = Row(box)
+    qtbot.addWidget(row)
+    row.set_texts("Have the model suggest memories at the end of each answer")
+    row.resize(box.sizeHint().width() + 160, 200)
+    row.show()
+    qtbot.waitUntil(lambda: box.y() > row.caption.geometry().bottom())
+    row.resize(box.sizeHint().width() + 600, 200)
+    qtbot.waitUntil(lambda: box.y() < row.caption.geometry().bottom())
 
 
 async def test_a_models_name_is_never_squeezed_away(window: SettingsWindow) -> None:

@@ -25,6 +25,7 @@ from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, Held, settle
+from tests.support.pointer import aim, leave
 
 
 def workflow(key: str, days: int = 0, **fields: Any) -> Workflow:
@@ -634,3 +635,36 @@ async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> N
     assert (foot._words.text(), foot._words.toolTip()) == ("Ready", "")
     foot.show_connection("moved")
     assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Moved", True)
+
+
+async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column) -> None:
+    """One that an agent worked on goes to the top; who is about to click another one still finds it there."""
+    sidebar = column.sidebar
+    before = rows(sidebar.model)
+    row = sidebar.model.index_of("a").row()
+    aim(sidebar.list, row)
+    later = [LISTED[0], workflow("n", status=WorkflowStatus.RUNNING), LISTED[2], LISTED[1], *LISTED[3:]]
+    column.engine.set("workflows", "list", later)
+    await sidebar.load()
+    assert rows(sidebar.model) == before
+    busy = LISTED[1].model_copy(update={"status": WorkflowStatus.RUNNING})
+    column.engine.set("workflows", "list", [LISTED[0], busy, *LISTED[2:]])
+    await sidebar.load()
+    shown = sidebar.model.workflow_at(sidebar.model.index(row))
+    assert shown is not None
+    assert shown.status is WorkflowStatus.RUNNING, "what only looks different is shown at once"
+    column.engine.set("workflows", "list", later)
+    await sidebar.load()
+    leave(sidebar.list)
+    assert rows(sidebar.model).index("n") < rows(sidebar.model).index("a")
+
+
+async def test_a_folder_opens_under_the_pointer(column: Column) -> None:
+    column.engine.set("workflows", "list", [*LISTED, workflow("f", collection="Wood")])
+    column.sidebar.set_closed(frozenset({":Wood"}))
+    await column.sidebar.load()
+    fold = column.sidebar.model.index_of_fold(":Wood")
+    assert fold.isValid()
+    aim(column.sidebar.list, fold.row())
+    QTest.mouseClick(column.sidebar.list.viewport(), Qt.MouseButton.LeftButton, pos=column.sidebar.list.visualRect(fold).center())
+    assert "f" in rows(column.sidebar.model)

@@ -151,3 +151,20 @@ def test_a_combo_box_is_named_by_a_label_for_screen_readers_of_linux(qtbot: QtBo
     assert named == ["Language"]
     say(combo, tip="Langue")
     assert [label.text() for label in page.findChildren(QLabel) if label.buddy() is combo] == ["Langue"]
+
+
+def test_a_text_that_a_combo_box_cuts_is_in_its_tool_tip(qtbot: QtBot) -> None:
+    box = ComboBox()
+    qtbot.addWidget(box)
+    box.addItem("A model with a name that is longer than the box is wide")
+    box.resize(120, 30)
+    box.show()
+    box.grab()
+    assert box.toolTip() == box.currentText()
+    box.resize(900, 30)
+    box.grab()
+    assert box.toolTip() == ""
+    box.setToolTip("Who answers")
+    box.resize(120, 30)
+    box.grab()
+    assert box.toolTip() == "Who answers"

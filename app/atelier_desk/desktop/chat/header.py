@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QPoint, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
@@ -190,6 +190,14 @@ class ChatHeader(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
+
+    def minimumSizeHint(self) -> QSize:
+        """What it needs in the narrowest window: the names of now get less room in that, and must not keep a window from being narrow."""
+        names = self.answering.minimumWidth() - self.answering.minimumSizeHint().width()
+        title = self.title.minimumWidth() - theme().px(24)
+        usage = 0 if self.meter.isHidden() else self.meter.minimumSizeHint().width() + self._row.spacing()
+        hint = super().minimumSizeHint()
+        return QSize(hint.width() - max(0, names) - max(0, title) - usage, hint.height())
 
     def _dress(self) -> None:
         """All that can be pressed in the line has one height."""

@@ -102,7 +102,7 @@ class RecentButton(QPushButton):
         self.setAutoDefault(False)
         mark(self, "lane")
         icon = QLabel(self)
-        icon.setPixmap(theme().pixmap("message-square", "muted", theme().px(15), self.devicePixelRatioF()))
+        bind(icon.setPixmap, lambda: theme().pixmap("message-square", "muted", theme().px(15), icon.devicePixelRatioF()), on="look")
         when = ago(workflow.updated_at)
         name, time = ElidedLabel(workflow.name, self), label(when, "small", self)
         for each in (icon, name, time):

@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget,
 from atelier_desk.desktop.first_start.model_step import ModelStep
 from atelier_desk.desktop.first_start.steps import GoalStep, Step, WelcomeStep
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.settings.window import fitting
-from atelier_desk.desktop.widgets import Line, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, bind, control, fill, fit_window, label, say
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -57,7 +56,7 @@ class FirstStart(QDialog):
     def begin(self, step: int = 0) -> None:
         """Show it from a step on, with what was entered before and not stored."""
         self._leaving = False
-        self.resize(fitting(SIZE, self))
+        fit_window(self, SIZE)
         self.jobs.start(self._load())
         self.open()
         self._go(step)

@@ -8,8 +8,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.folders.controller import FolderController
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say, tint
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.presentation.file_changes import GONE, trust_text
 from atelier_desk.support.i18n import N_, _
@@ -43,12 +42,12 @@ class FolderRows(QWidget):
         trusted = self._desk.trusted.get(folder)
         name = control(ElidedLabel(short_path(folder), row), "files-folder", look="muted", tip=partial(str, folder))
         state = control(QPushButton(row), "folder-trust", N_("Trusted") if trusted else N_("Not trusted"), look="link")
-        state.setIcon(theme().icon("shield", "ok" if trusted else "muted", 14))
+        tint(state, "shield", "ok" if trusted else "muted", 14)
         state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         say(state, tip=trust_text(trusted), name=lambda: f"{Path(folder).name}: {_(trust_text(trusted))}")
         if folder in self._desk.missing:
             say(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
-            state.setIcon(theme().icon("triangle-alert", "warn", 14))
+            tint(state, "triangle-alert", "warn", 14)
             state.clicked.connect(lambda *_on: self._desk.replace(folder))
         elif trusted:
             state.clicked.connect(lambda *_on: self._desk.trust([folder], False))
@@ -82,7 +81,7 @@ class RecentFolders(QWidget):
 
     def _button(self, folder: str) -> QPushButton:
         button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._desk.grant, [folder]))
-        button.setIcon(theme().icon("folder", "muted", 14))
+        tint(button, "folder", "muted", 14)
         text = " " + cut(Path(folder).name or folder).replace("&", "&&")
         return say(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))
 

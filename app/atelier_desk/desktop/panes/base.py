@@ -13,6 +13,7 @@ from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 if TYPE_CHECKING:
@@ -105,9 +106,15 @@ class Pane(QWidget):
         """Show this workflow; empty shows none."""
         if workflow_id != self.workflow_id:
             self.workflow_id = workflow_id
+            self.open_gates()
             self.reload()
         if not workflow_id:
             self.was_read()  # of no workflow there is nothing to read
+
+    def open_gates(self) -> None:
+        """Another workflow is shown at once, wherever the pointer is."""
+        for gate in self.findChildren(HoverGate):
+            gate.own()
 
     def wait_with(self, empty: EmptyState) -> None:
         """``empty`` says that the pane is being read until ``was_read``."""

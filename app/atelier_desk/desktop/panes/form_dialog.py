@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.enter import show_enter, take_enter
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import _
@@ -39,7 +39,8 @@ class FormDialog(QDialog):
         self._column = fill(QVBoxLayout(content), label(title, "title", self), margins=(24, 20, 24, 6), spacing=6)
         self._column.addSpacing(6)
         self._touched = False
-        self.setMinimumWidth(theme().px(WIDTH))
+        bind(self.setMinimumWidth, lambda: theme().px(WIDTH), on="look")
+        bind(self._fit_soon, on="look")
 
     def add_field(self, text: str, field: QWidget, hint: str = "") -> QLabel:
         """A field under its label; the label is its accessible name."""
@@ -108,6 +109,15 @@ class FormDialog(QDialog):
         room = self.screen().availableSize() * ON_SCREEN
         if needed > self.height() or wide > self.width():
             self.resize(min(wide, room.width()), min(max(needed, self.height()), room.height()))
+
+    def _fit_soon(self) -> None:
+        """With text of another size as large as if it were opened now, once all in it has the new size."""
+        if self.isVisible():
+            QTimer.singleShot(0, self, self._fit)
+
+    def _fit(self) -> None:
+        self.adjustSize()
+        self._grow()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -25,9 +25,8 @@ from atelier_desk.desktop.projects.overview import OverviewPage
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.window import fitting
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, Line, bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets import EmptyState, Line, bind, control, fill, fit_window, label, say, tint
 from atelier_desk.desktop.widgets.bindings import text_of
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
@@ -61,7 +60,7 @@ class ProjectsWindow(QWidget):
         self.projects: Sequence[Project] = ()
         self._counted: tuple[str, float, ProjectStatistics, Sequence[FileProblem]] | None = None
         self._search_wanted: str | None = None
-        self.resize(fitting(SIZE, self))
+        fit_window(self, SIZE)
         self.setMinimumSize(560, 420)
         self.overview = OverviewPage(self)
         self.search = SearchPage(bridge, self)

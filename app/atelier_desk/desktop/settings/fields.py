@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QSpinBox, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
@@ -221,7 +221,7 @@ class Lines(Field):
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         made = TextField(parent)
         made.setTabChangesFocus(True)
-        (made.setFixedHeight if self.fixed else made.setMinimumHeight)(theme().px(self.height))
+        bind(made.setFixedHeight if self.fixed else made.setMinimumHeight, lambda: theme().px(self.height), on="look")
         made.textChanged.connect(lambda: changed(made.toPlainText()))
         return made
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -48,7 +48,7 @@ class McpImportDialog(QDialog):
         )  # fmt: skip
         self.text = control(TextField(self), "mcp-import-text", look="mono", name=N_("Configuration"))
         self.text.setTabChangesFocus(True)
-        self.text.setMinimumHeight(theme().px(120))
+        bind(self.text.setMinimumHeight, lambda: theme().px(120), on="look")
         self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
         self.file = control(QPushButton(self), "mcp-import-file", N_("From a file…"), look="ghost", on=self._pick)
         self.search = control(QPushButton(self), "mcp-import-search", N_("Search this computer"), look="ghost", on=self.search_wanted.emit)
@@ -67,7 +67,7 @@ class McpImportDialog(QDialog):
             self.preview, self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.take, spacing=8),
             margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip
-        self.resize(theme().px(640), theme().px(560))
+        fit_window(self, QSize(640, 560))
         self.show_found([])
 
     def show_found(self, found: Sequence[tuple[str, FoundServer]], problem: str = "") -> None:

@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, FlowLayout, Line, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, control, fill, label, say
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.support.i18n import _
@@ -97,8 +97,11 @@ class Row(QWidget):
         self._line.setAlignment(self.control, side)
 
     def _cuts(self) -> bool:
-        """Whether a wide combo box beside the texts would cut an entry: its hint of the width is that of its first words."""
-        box = self.control
+        """Whether a wide control would leave the caption over two lines, or a combo box cut an entry: its hint is for its first words."""
+        box, room = self.control, self.width() - 16
+        texts = min(room * 2 // 5 if self._stretch else room, room - box.sizeHint().width())
+        if self.caption.heightForWidth(texts) > 2 * self.caption.fontMetrics().lineSpacing() + 2:
+            return True
         if not self._stretch or not isinstance(box, QComboBox):
             return False
         widest = max((box.fontMetrics().horizontalAdvance(box.itemText(row)) for row in range(box.count())), default=0)
@@ -175,7 +178,7 @@ class SettingsPage(QWidget):
         content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
         inner = QWidget(content)
-        inner.setMaximumWidth(theme().px(COLUMN))
+        bind(inner.setMaximumWidth, lambda: theme().px(COLUMN), on="look")
         inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         SteadyWidth(self.area, fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 12, 24, 24)))
         self.column = fill(QVBoxLayout(inner), margins=(0, 0, 0, 0), spacing=8)
@@ -293,7 +296,6 @@ class SettingsPage(QWidget):
         self.area.ensureWidgetVisible(widget, 24, 48)
 
     def _restyle(self) -> None:
-        self._inner.setMaximumWidth(theme().px(COLUMN))
         for field in self._fields:
             field.setMinimumWidth(theme().px(FIELD))
 

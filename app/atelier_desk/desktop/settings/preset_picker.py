@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.window import fitting
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import control, fill, fit_window, label, say
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
@@ -33,7 +32,7 @@ class PresetPicker(QDialog):
         super().__init__(parent)
         self.setObjectName("preset-picker")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(fitting(SIZE, self))
+        fit_window(self, SIZE)
         self._found: list[DetectedServer] = []
         self.field = control(QLineEdit(self), "preset-search", look="search", hint=N_("Search services and programs"))
         self.list = say(

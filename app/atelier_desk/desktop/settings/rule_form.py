@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QScrollArea, QV
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.rule_text import ACTIONS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
@@ -88,7 +88,7 @@ class RuleForm(FormDialog):
         field = control(TextField("\n".join(kept), self), name)
         field.setPlaceholderText(hint)
         field.setTabChangesFocus(True)
-        field.setFixedHeight(theme().px(38))  # a line and the next; longer ones are scrolled
+        bind(field.setFixedHeight, lambda: theme().px(38), on="look")  # a line and the next; longer ones are scrolled
         self.add_field(caption, field)
         field.enter_sends = False  # a line is an example
         return field
@@ -136,7 +136,7 @@ class RuleImport(FormDialog):
         area = control(QScrollArea(self), "import-lines")
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setMinimumHeight(theme().px(240))
+        bind(area.setMinimumHeight, lambda: theme().px(240), on="look")
         body = QWidget(area)
         column = fill(QVBoxLayout(body), margins=(0, 0, 0, 0), spacing=8)
         for number, line in enumerate(lines, 1):

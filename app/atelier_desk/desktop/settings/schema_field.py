@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind, say
 from atelier_desk.domain import answers
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_, _
@@ -24,7 +24,7 @@ class SchemaField(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         mark(self, "mono")
-        self.setFixedHeight(theme().px(110))
+        bind(self.setFixedHeight, lambda: theme().px(110), on="look")
         say(self, hint=N_("Leave empty for free text. Otherwise every answer is a JSON object that matches this schema."))
         self.textChanged.connect(self._read)
 

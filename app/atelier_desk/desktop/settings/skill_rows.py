@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
@@ -116,4 +115,4 @@ class SkillDialog(QDialog):
             QVBoxLayout(self), title, description, (self.text, 1), notes, files, place, fill(QHBoxLayout(), 1, close),
             margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip
-        self.resize(theme().px(680), theme().px(560))
+        fit_window(self, QSize(680, 560))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, fit_window, label, say
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -108,7 +107,7 @@ class ReviewDialog(QDialog):
             margins=(24, 20, 24, 20),
             spacing=10,
         )
-        self.resize(theme().px(680), theme().px(560))
+        fit_window(self, QSize(680, 560))
 
     def _buttons(self, *, confirmed: bool, revocable: bool) -> QHBoxLayout:
         self._cancel = QPushButton(_("Close"), self)

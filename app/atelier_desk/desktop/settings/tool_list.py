@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
@@ -31,11 +31,13 @@ class ToolFold(QWidget):
         self._chevron = QLabel(self.head)
         self._icon = QLabel(self.head)
         summary = control(ElidedLabel(self._summary(), self.head), look="muted")
-        name = label(self._title(), "strong", self.head)
+        name = control(ElidedLabel(self._title(), self.head), look="strong")
+        name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         fill(QHBoxLayout(self.head), self._chevron, self._icon, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
         for part in (self._chevron, self._icon, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
+        self.head.setToolTip(self._title())
         theme().changed.connect(self._dress)
         self._dress()
 

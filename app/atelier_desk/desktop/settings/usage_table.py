@@ -69,14 +69,15 @@ class UsageTable(QTableWidget):
                 item.setTextAlignment(RIGHT if column else LEFT)
                 item.setToolTip(visible(said))
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(said))
-                if row == len(rows) - 1:
-                    item.setFont(theme().font(13, 600))
                 self.setItem(row, column, item)
         self._fit()
 
     def _fit(self) -> None:
         self.horizontalHeader().setMinimumSectionSize(theme().px(48))
         self.verticalHeader().setDefaultSectionSize(theme().px(30))
+        for column in range(self.columnCount()):
+            if (total := self.item(self.rowCount() - 1, column)) is not None:
+                total.setFont(theme().font(13, 600))
         for column in LESSER:
             self.setColumnHidden(column, False)  # to be measured again
         rows = min(max(self.rowCount(), LEAST_ROWS), MOST_ROWS)

@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
 from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Says, found_in, index_of, lead_to
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Line, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, control, fill, fit_window, label, say
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.desktop.widgets.matching import plain
@@ -34,12 +34,6 @@ AROUND = 54
 """What margins, padding and the gap after the icon take of its width, in pixels."""
 
 
-def fitting(size: QSize, widget: QWidget) -> QSize:
-    """A size that grows with the text, but not over the screen."""
-    room = widget.screen().availableSize()
-    return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
-
-
 class SettingsWindow(QWidget):
     """``settings-window``: ``settings-pages``, ``settings-sections`` of the page that has several, and ``settings-page-<section>``, built
     when it is first shown, or searched. ``closed`` is emitted when it goes away."""
@@ -55,7 +49,7 @@ class SettingsWindow(QWidget):
         EnterPresses(self)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         mark(self, "surface")
-        self.resize(fitting(SIZE, self))
+        fit_window(self, SIZE)
         self.setMinimumSize(560, 420)
         self._entries = {entry.name: entry for entry in sections()}
         self._hosts = [entry for entry in self._entries.values() if not entry.part_of]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from atelier_desk.desktop.widgets.format import locale
+from atelier_desk.desktop.widgets.hover_gate import moved
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.text import visible
 
@@ -184,6 +185,10 @@ class WorkflowModel(QAbstractListModel):
     def set_workflows(self, workflows: Sequence[Workflow]) -> None:
         """Show these alone, without folders and archive."""
         self.show(ListState(recent=workflows))
+
+    def moves(self, shown: ListState) -> bool:
+        """Whether one of the rows would go, or be elsewhere."""
+        return moved([*map(_identity, self._rows)], [*map(_identity, rows_of(shown, self._today()))])
 
     def show(self, shown: ListState) -> None:
         """Replace everything; rows that only changed are updated in place, so that the selection and an editor stay."""

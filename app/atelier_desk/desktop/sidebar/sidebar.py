@@ -16,6 +16,7 @@ from atelier_desk.desktop.sidebar.list_view import WorkflowListView
 from atelier_desk.desktop.sidebar.model import ARCHIVE, ListState, SearchMatch, WorkflowModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, control, fill, say
+from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.support.i18n import N_, _
@@ -73,6 +74,8 @@ class Sidebar(QWidget):
         self.model = WorkflowModel(self)
         self.list = WorkflowListView(self)
         self.list.setModel(self.model)
+        self._latest = self.model.shown
+        self._gate = HoverGate(self.list, lambda: self._show(self._latest))
         self.empty = EmptyState("message-square", parent=self, whole=True)
         self.empty.hide()
         self.foot = SidebarFoot(self)
@@ -141,6 +144,9 @@ class Sidebar(QWidget):
         self._show(replace(self.model.shown, found=SearchMatch(titles, messages, cut=len(hits) >= LIST_MAX)))
 
     def _show(self, shown: ListState, *, searching: bool = False) -> None:
+        self._latest = shown
+        if self.model.moves(shown) and self._gate.holds():
+            return
         self.list.show_rows(shown)
         self._show_empty(self.model.rowCount() == 0 and not searching)
 
@@ -170,6 +176,7 @@ class Sidebar(QWidget):
 
     def set_closed(self, closed: frozenset[str]) -> None:
         """Close these folders (and the archive), and no others."""
+        self._gate.own()
         self.closed = closed
         self.list.show_rows(replace(self.model.shown, closed=closed))
 
@@ -179,6 +186,7 @@ class Sidebar(QWidget):
             self.reload()
 
     def _on_typed(self) -> None:
+        self._gate.own()
         if self._loading is not None:
             self._loading.cancel()
         self._limit, self._hits = PAGE, HITS
@@ -190,6 +198,7 @@ class Sidebar(QWidget):
     def _on_end(self) -> None:
         if self._more:
             self._more = False
+            self._gate.own()
             self._limit, self._hits = self._limit + PAGE, min(LIST_MAX, self._hits + PAGE)
             self.reload()
 

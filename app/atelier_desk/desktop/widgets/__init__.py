@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from atelier_desk.desktop.widgets.bindings import bind, control, say
-from atelier_desk.desktop.widgets.controls import Card, ElidedLabel, IconButton, Line, Pill, PlainLabel, fill, label, show_pixmap, tint
+from atelier_desk.desktop.widgets.controls import (
+    Card,
+    ElidedLabel,
+    IconButton,
+    Line,
+    Pill,
+    PlainLabel,
+    fill,
+    fit_window,
+    fitting,
+    label,
+    show_pixmap,
+    tint,
+)
 from atelier_desk.desktop.widgets.empty import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.spinner import Spinner
@@ -24,6 +37,8 @@ __all__ = [
     "bind",
     "control",
     "fill",
+    "fit_window",
+    "fitting",
     "label",
     "say",
     "show_pixmap",

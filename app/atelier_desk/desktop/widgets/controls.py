@@ -158,6 +158,25 @@ def tint(button: QAbstractButton, icon: str, role: Role = "muted", size: int = 1
     bind(button.setIconSize, lambda: QSize(theme().px(size), theme().px(size)), on="look")
 
 
+def fitting(size: QSize, widget: QWidget) -> QSize:
+    """A size that grows with the text, but not over the screen."""
+    room = widget.screen().availableSize()
+    return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
+
+
+def fit_window(window: QWidget, size: QSize) -> None:
+    """Give a window its ``fitting`` size, now and with each size of text until a person has given it another."""
+    given: list[QSize] = []
+
+    def wanted() -> QSize:
+        if given and window.size() != given[0].expandedTo(window.minimumSize()):
+            return window.size()
+        given[:] = [fitting(size, window)]
+        return given[0]
+
+    bind(window.resize, wanted, on="look")
+
+
 def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
     """``setPixmap``, unless it is there already: a label lays its surroundings out again for the same picture, too."""
     if shown.pixmap().cacheKey() != pixmap.cacheKey():

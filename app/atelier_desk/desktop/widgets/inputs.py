@@ -45,11 +45,12 @@ class _Steady:
 
 
 class ComboBox(_Steady, QComboBox):
-    """A combo box; its popup looks as the menus do. Where it has no room for its text, it says so by an ellipsis."""
+    """A combo box; its popup looks as the menus do. A text that it has no room for ends in … and is in the tool tip."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._caption: QLabel | None = None
+        self._cut = ""
         self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
 
     def addItem(self, text: str, data: object = None) -> None:  # type: ignore[override]  # no box has pictures
@@ -91,6 +92,10 @@ class ComboBox(_Steady, QComboBox):
         painter = QStylePainter(self)
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        cut = self.currentText() if option.currentText != self.currentText() else ""
+        if cut != self._cut and self.toolTip() == self._cut:  # one of its own stays
+            self._cut = cut
+            self.setToolTip(cut)
 
     def showPopup(self) -> None:
         super().showPopup()

@@ -25,6 +25,7 @@ from tests.desktop.panes.activity.test_log import event, one_run
 from tests.desktop.team.scenario import START, child, started, tree
 from tests.desktop.team.scenario import event as team_event
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 
@@ -528,3 +529,30 @@ async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPa
     assert agents._rows["ada"].stop.accessibleName() in ask(QContextMenuEvent.Reason.Mouse, "ada")
     assert agents.chosen_run == "ada"
     assert agents._rows["ada"].stop.accessibleName() != agents._rows["bea"].stop.accessibleName()
+
+
+async def test_the_log_does_not_follow_its_end_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
+    many = [event(100 + number, ChunkType.ERROR, message=str(number)) for number in range(60)]
+    await live(pane, qtbot, *many)
+    bar = pane.list.verticalScrollBar()
+    assert bar.value() == bar.maximum() > 0
+    listed, at = len(titles(pane)), bar.value()
+    aim(pane.list, listed - 1)
+    await live(pane, qtbot, event(200, ChunkType.ERROR, message="late"))
+    assert (bar.value(), len(titles(pane))) == (at, listed)
+    leave(pane.list)
+    assert len(titles(pane)) == listed + 1
+    assert bar.value() == bar.maximum() > at
+
+
+async def test_no_agent_comes_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
+    """Not above another agent, and not above the log, which the tree would push down."""
+    for view in (pane.tree, pane.list):
+        agents, top = len(pane.tree._items), pane.list.mapTo(pane, pane.list.rect().topLeft()).y()
+        aim(view)
+        number = 300 + agents
+        await live(pane, qtbot, event(number, ChunkType.SUB_AGENT_START, sub_agent_id=f"s{number}", sub_agent_name="Bea"))
+        assert len(pane.tree._items) == agents
+        assert pane.list.mapTo(pane, pane.list.rect().topLeft()).y() == top
+        leave(view)
+        assert len(pane.tree._items) == agents + 1

@@ -23,6 +23,7 @@ from atelier_desk.support import i18n
 from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, tell
 from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.pointer import aim, leave
 
 
 async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
@@ -272,3 +273,22 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
     assert inbox.pane._ended == {}
     assert inbox.find("inbox-section-0").isHidden()
     inbox.window.deleteLater()
+
+
+async def test_no_card_comes_above_the_one_under_the_pointer(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    await inbox.begin()
+    before = inbox.order()
+    aim(inbox.pane._area)
+    failed = Workflow(id="w9", name="Nine", status=WorkflowStatus.ERROR, unread=True)
+    inbox.engine.set("workflows", "list", [*WORKFLOWS, failed])
+    inbox.engine.set("questions", "pending", [ask("q0", workflow="w2"), ask("q4", lineage=LINEAGE)])
+    inbox.presenter.start()
+    inbox.pane.reload()
+    await settle(30)
+    assert inbox.order() == before
+    assert inbox.pane._ended == {}
+    leave(inbox.pane._area)
+    await settle()
+    assert "question:q0" in inbox.order()
+    assert list(inbox.pane._ended) == ["w9"]

@@ -18,6 +18,7 @@ from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 
@@ -304,3 +305,17 @@ async def test_memory_that_is_off_is_said_in_words(pane: MemoryPane, atelier: Fa
     await settle()
     assert pane.off.isVisible()
     assert pane.off.text() == "Memory is off in this workflow: its agents neither search nor save memories."
+
+
+async def test_memories_keep_their_places_under_the_pointer(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+    def first() -> str:
+        return str(pane.list.model().index(0, 0).data())
+
+    aim(pane.list, 1)
+    atelier.set("memories", "list", lambda **kw: [memory(999), *EVERY][kw["offset"] : kw["offset"] + kw["limit"]])
+    pane._reload_in_place()
+    await settle()
+    assert first() == "Fact number 0"
+    leave(pane.list)
+    await settle()
+    assert first() == "Fact number 999"

@@ -18,6 +18,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 
@@ -223,3 +224,31 @@ async def test_the_menu_key_gives_the_menu_of_the_current_task(pane: TaskPane) -
     row = pane.list.current_row()
     assert row is not None
     assert row.task.id == "b"
+
+
+async def test_tasks_keep_their_places_under_the_pointer(pane: TaskPane, atelier: FakeAtelier) -> None:
+    before = names(pane)
+    aim(pane.list, 1)
+    atelier.set("tasks", "list", [task("A"), *PLAN])
+    pane.reload()
+    await settle()
+    assert names(pane) == before
+    leave(pane.list)
+    assert names(pane) == ["Task A", *before]
+
+
+async def test_a_person_moves_a_task_that_is_under_the_pointer(pane: TaskPane, atelier: FakeAtelier) -> None:
+    aim(pane.list, 3)
+    atelier.set("tasks", "list", [PLAN[3].model_copy(update={"position": 0.0}), *PLAN[:3]])
+    pane.list.tasks.move("d", 0)
+    await settle()
+    assert names(pane)[0] == "Task d"
+
+
+async def test_another_workflow_is_shown_at_once_under_the_pointer(pane: TaskPane, atelier: FakeAtelier) -> None:
+    aim(pane.list, 1)
+    atelier.set("tasks", "list", [task("z")])
+    pane.set_workflow("other")
+    aim(pane.list, 1, at_once=True)
+    await settle()
+    assert names(pane) == ["Task z"]

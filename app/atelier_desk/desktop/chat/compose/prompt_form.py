@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, label
+from atelier_desk.desktop.widgets import bind, control, label
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.prompt import Prompt
@@ -43,7 +43,7 @@ class PromptForm(FormDialog):
         self.preview = control(TextField(self), "prompt-preview")
         self.preview.setReadOnly(True)
         self.preview.setTabChangesFocus(True)
-        self.preview.setMinimumHeight(theme().px(PREVIEW_HEIGHT))
+        bind(self.preview.setMinimumHeight, lambda: theme().px(PREVIEW_HEIGHT), on="look")
         self.add_field(_("Preview"), self.preview)
         self.finish(action)
         for field in self.fields:

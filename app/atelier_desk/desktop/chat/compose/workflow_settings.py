@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
@@ -37,7 +37,7 @@ class WorkflowSettings(FormDialog):
         self.instructions = control(TextField(choices.instructions, self), "workflow-instructions")
         self.instructions.setPlaceholderText(_("Added to the agent's own, for example: answer in French, and briefly."))
         self.instructions.setTabChangesFocus(True)
-        self.instructions.setFixedHeight(theme().px(84))
+        bind(self.instructions.setFixedHeight, lambda: theme().px(84), on="look")
         self.add_field(_("Instructions"), self.instructions)
         self.caps: dict[str, QLineEdit] = {}
         for name, text in CAPS:

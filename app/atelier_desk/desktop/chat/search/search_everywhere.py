@@ -52,13 +52,12 @@ class SearchEverywhere(QDialog):
         self._timer = Debouncer(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
         say(self, title=N_("Search everywhere"))
+        bind(self._fit, on="look")
         bind(self._show, lambda: self.field.text().strip(), on="language")
 
     def popup(self, text: str = "") -> None:
         """Show it, no larger than the window, with ``text`` looked for when there is any."""
-        above = self.parentWidget()
-        room = above.size() - QSize(40, 40) if above is not None else QSize(4096, 4096)
-        self.resize(QSize(theme().px(680), theme().px(560)).boundedTo(room))
+        self._fit()
         if text:
             self.field.setText(text)
         self.show()
@@ -66,6 +65,11 @@ class SearchEverywhere(QDialog):
         self.activateWindow()
         self.field.setFocus()
         self.field.selectAll()
+
+    def _fit(self) -> None:
+        above = self.parentWidget()
+        room = above.size() - QSize(40, 40) if above is not None else QSize(4096, 4096)
+        self.resize(QSize(theme().px(680), theme().px(560)).boundedTo(room))
 
     def search(self) -> None:
         """Ask the engine; an earlier question that still runs is dropped."""

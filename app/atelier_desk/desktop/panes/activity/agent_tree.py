@@ -14,6 +14,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.team.state import AgentUsage, Member
 from atelier_desk.desktop.team.state_labels import spoken
 from atelier_desk.desktop.widgets.bindings import bind
+from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.support.i18n import ngettext
 
@@ -63,6 +64,7 @@ class AgentTree(QTreeWidget):
         self._making = QTimer(self)
         self._making.setInterval(FRAME_MS)
         self._making.timeout.connect(self._draw_more)
+        self.gate = HoverGate(self, self.refresh)
         self.wanted = 0
         self.itemSelectionChanged.connect(self._on_selected)
         self.itemDoubleClicked.connect(lambda item, _column: self.asked.emit("open", str(item.data(0, _RunRole))))
@@ -155,11 +157,14 @@ class AgentTree(QTreeWidget):
     def _on_changed(self, runs: frozenset[str]) -> None:
         members = self.members
         listed = {member.run_id for member in members}
-        if set(self._items) - listed:
+        known = [member for member in members if member.run_id in self._items]
+        if (len(known) < len(self._items) or len(known) < len(members)) and self.gate.holds():
+            members = known
+        elif set(self._items) - listed:
             self.refresh()
             return
         above = {member.run_id for run_id in runs for member in self._team.state.path(run_id)} - runs
-        if listed - set(self._items):
+        if len(members) > len(self._items):
             self._show_all(members, {*runs, *above})
         else:
             self._draw(set(runs), AT_ONCE, above)

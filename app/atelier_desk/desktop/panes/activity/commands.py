@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, say, tint
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.support.i18n import N_, _
@@ -87,7 +86,7 @@ class CommandRows(QWidget):
         say(name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line))
         self._outputs[command.id] = control(ElidedLabel("", row), "command-output", look="muted")
         stop = control(QPushButton(row), "command-stop", N_("Stop"), look="link", on=partial(self._stop, command))
-        stop.setIcon(theme().icon("circle-stop", "muted", 14))
+        tint(stop, "circle-stop", "muted", 14)
         stop.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         say(stop, tip=N_("Stop this command and its child processes"), name=lambda: _("Stop {command}", command=command.line))
         field = self._fields[command.id] = control(QLineEdit(row), "command-input", hint=N_("Type a line and press Enter"))

@@ -16,6 +16,7 @@ from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
 from atelier_desk.desktop.team.state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
@@ -310,12 +311,20 @@ class ActivityListView(QListView):
         self.setUniformItemSizes(True)
         mark(self, "activity")
         self._at_end = True
+        self._latest: list[LogEntry] = []
+        self._gate = HoverGate(self, lambda: self.show_rows(self._latest))
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
         self.verticalScrollBar().rangeChanged.connect(self._on_range)
 
     def show_rows(self, rows: list[LogEntry]) -> None:
+        self._latest = rows
         bar = self.verticalScrollBar()
         at_end = bar.value() >= bar.maximum() - 4
+        follows = at_end and len(rows) * self.sizeHintForRow(0) > self.viewport().height()
+        same = [*map(id, self.entries.rows)], [*map(id, rows)]
+        if (moved(*same) or (follows and same[0] != same[1])) and self._gate.holds():
+            self.viewport().update()  # how far each is
+            return
         self.entries.set_rows(rows)
         if at_end:
             self.scrollToBottom()

@@ -81,6 +81,7 @@ class ActivityPane(Pane):
         self.team.changed.connect(self._show_tree)
         self._build_filter()
         self.list = ActivityListView(self)
+        self.tree.gate.watch(self.list)
         self.empty = EmptyState(
             "activity", N_("Nothing has run yet"), N_("Tool calls and events of the current run appear here."), parent=self
         )

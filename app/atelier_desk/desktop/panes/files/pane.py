@@ -82,7 +82,7 @@ class FilesPane(Pane):
         self._stack = QStackedWidget(self)
         for page in (self.empty, self.list, self._build_reader()):
             self._stack.addWidget(page)
-        self._stack.setMinimumHeight(theme().px(46))  # in a low pane the list gives way first, and scrolls
+        bind(self._stack.setMinimumHeight, lambda: theme().px(46), on="look")  # in a low pane the list gives way first, and scrolls
         self.column.addWidget(self.marked)
         self.column.addWidget(self._stack, 1)
         self.column.addWidget(self.leftovers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
@@ -19,6 +20,7 @@ from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_fo
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 _Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard
+_Waits = tuple[datetime, str, str]
+_News = tuple[Sequence["Workflow"], ...]
 NOTHING = (N_("Nothing is waiting for you"), N_("Questions, approvals, and what finished or failed appear here."))
 SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
 NEWEST = 200
@@ -52,8 +56,9 @@ class InboxPane(Pane):
         self._names: dict[str, str] = {}
         self._begun = False
         self._cards: dict[str, _Card] = {}
-        self._news: tuple[list[Workflow], list[Workflow]] = ([], [])
+        self._news: _News = ([], [])
         self._ended: dict[str, NewsCard] = {}
+        self._places: list[object] = []
         self._clock = QTimer(self)
         self._clock.setInterval(MINUTE_MS)
         self._clock.timeout.connect(self._show)
@@ -67,6 +72,7 @@ class InboxPane(Pane):
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._area.viewport().installEventFilter(self)
+        self._gate = HoverGate(self._area, self._show)
         content = self._content = control(QWidget(self._area), look="plain")
         self._headings = [control(label("", "heading", content), f"inbox-section-{number}", text) for number, text in enumerate(SECTIONS)]
         self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
@@ -110,7 +116,7 @@ class InboxPane(Pane):
             self.reload()
         self._show()
 
-    def _waiting(self) -> list[tuple[datetime, str, str]]:
+    def _waiting(self) -> list[_Waits]:
         """Everything that waits, oldest first: when it came, its key, its workflow."""
         presenter = self._presenter
         found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.listed()]
@@ -125,7 +131,7 @@ class InboxPane(Pane):
     def _show(self) -> None:
         if self._presenter.read:
             self.was_read()
-        waiting = self._waiting()
+        waiting, news = self._still(self._waiting(), self._news)
         keys = [key for _when, key, _workflow in waiting]
         for key in [key for key in self._cards if key not in keys]:
             _drop(self._list, self._cards.pop(key))
@@ -135,7 +141,7 @@ class InboxPane(Pane):
             if isinstance(card, ApprovalGroup):
                 card.show_requests(self._groups()[key])
             card.set_where(self._names.get(workflow_id, "…"))
-        shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards()])
+        shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards(news)])
         self._limit_cards()
         self.setFocusProxy(shown[0] if shown else None)  # type: ignore[arg-type]  # the stubs do not know of None
         self._stack.setCurrentWidget(self._area if shown else self.empty)
@@ -146,22 +152,34 @@ class InboxPane(Pane):
         else:
             self.empty.set_texts(*NOTHING)
         together_with = sum(len(card.lines) - 1 for card in self._cards.values() if isinstance(card, ApprovalGroup))
-        total = len(keys) + together_with + (self._presenter.dialog is not None)  # the open one waits too
+        total = len(self._waiting()) + together_with + (self._presenter.dialog is not None)  # the open one waits too
         self.count.show_state(number(total), "warn" if total else "")
         self.waiting.emit(total)
         self.count.setAccessibleName(ngettext("{n} item is waiting for you", "{n} items are waiting for you", total))
 
-    def _ended_cards(self) -> list[list[NewsCard]]:
+    def _still(self, waiting: list[_Waits], news: _News) -> tuple[list[_Waits], _News]:
+        """What to show: all of it, but nothing above a card that somebody points at. What was answered goes at once."""
+        # An approval that others join has another key; when it came stays.
+        after: list[object] = [*((when, workflow) for when, _key, workflow in waiting), *(each.id for each in chain(*news))]
+        before = [each for each in self._places if each in after]
+        if moved(before, after) and self._gate.holds():
+            waiting = [each for each in waiting if (each[0], each[2]) in before]
+            news = tuple(sorted((each for each in found if each.id in before), key=lambda each: before.index(each.id)) for found in news)
+            after = before
+        self._places = after
+        return waiting, news
+
+    def _ended_cards(self, news: _News) -> list[list[NewsCard]]:
         """What failed, and what finished."""
-        listed = {each.id for found in self._news for each in found}
+        listed = {each.id for each in chain(*news)}
         for gone in [each for each in self._ended if each not in listed]:
             _drop(self._list, self._ended.pop(gone))
-        for each in (*self._news[0], *self._news[1]):
+        for each in chain(*news):
             if (card := self._ended.get(each.id)) is None:
                 self._ended[each.id] = NewsCard(each, self.bridge, self._presenter, self._content)
             else:
                 card.show_workflow(each)
-        return [[self._ended[each.id] for each in found] for found in self._news]
+        return [[self._ended[each.id] for each in found] for found in news]
 
     def _arrange(self, sections: Sequence[Sequence[QWidget]]) -> list[QWidget]:
         """Put the cards in their order, with a heading for each section where something ended; gives the cards."""
@@ -177,6 +195,7 @@ class InboxPane(Pane):
 
     def lead_to(self, key: str) -> None:
         """Give the keyboard to the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and bring it into view."""
+        self._gate.own()
         asked = key.removeprefix("approval:")
         found = (each for each in self._cards.values() if isinstance(each, ApprovalGroup) and each.holds(asked))
         if (card := self._cards.get(key) or next(found, None)) is not None:

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import offer_undo
 from atelier_desk.desktop.panes.memory.dialog import provenance
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, control, fill, label
+from atelier_desk.desktop.widgets import Card, control, fill, fit_window, label
 from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
 
@@ -112,7 +112,7 @@ class TidyDialog(QDialog):
         column.addWidget(self._area, 1)
         self._close = control(QPushButton(_("Close"), self), "tidy-close", on=self.accept)
         fill(column, fill(QHBoxLayout(), 1, self._close))
-        self.resize(theme().px(680), theme().px(520))
+        fit_window(self, QSize(680, 520))
         self.finished.connect(lambda _result: self._offer_undo())
         self.jobs.start(self._load(), "load")
 

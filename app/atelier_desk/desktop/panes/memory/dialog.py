@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow, score_parts
 from atelier_desk.desktop.panes.times import date_time, locale, number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
@@ -58,7 +58,7 @@ class MemoryDialog(FormDialog):
         memory = row.memory if row is not None else None
         self.content = control(TextField(memory.content if memory else "", self), "memory-content")
         self.content.setTabChangesFocus(True)
-        self.content.setMinimumHeight(theme().px(96))
+        bind(self.content.setMinimumHeight, lambda: theme().px(96), on="look")
         self.add_field(_("Content"), self.content)
         self.type = control(ComboBox(self), "memory-type")
         for kind in MemoryType:

@@ -17,6 +17,7 @@ from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, control, fill, label, say
+from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
@@ -96,6 +97,7 @@ class MemoryPane(Pane):
             widget.hide()
         fill(self.column, self.off, self.found, links)
         self.list = MemoryListView(self)
+        self._gate = HoverGate(self.list, self._reload_in_place)
         self.empty = EmptyState("brain", parent=self)
         self.fold_when(self.empty)
         self._stack = QStackedWidget(self)
@@ -130,6 +132,7 @@ class MemoryPane(Pane):
         if workflow_id != self.workflow_id or not self._read:
             self._read = True
             self.workflow_id = workflow_id
+            self.open_gates()
             self.filters.set_in_workflow(bool(workflow_id))
             self._show_pairs(0, 0)
             self.reload()
@@ -147,6 +150,10 @@ class MemoryPane(Pane):
             self._in_place = True
             self.reload_soon()
             self._compare.ask()
+
+    def _reload_in_place(self) -> None:
+        self._in_place = True
+        self.reload()
 
     async def _load(self, workflow_id: str, in_place: bool = False) -> None:
         size = min(max(PAGE, self._fetched), limits.LIST_MAX) if in_place else PAGE
@@ -169,6 +176,8 @@ class MemoryPane(Pane):
         if not query:
             await self._load_tags(workflow_id)
         if in_place:
+            if moved(*([row.memory.id for row in shown] for shown in (self.list.memories.rows, rows))) and self._gate.holds():
+                return
             self.list.replace_rows(rows)
         else:
             self.list.memories.set_rows(rows)

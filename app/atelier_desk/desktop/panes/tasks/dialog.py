@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.tasks.list import STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.order import possible_dependencies
 from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control
+from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
@@ -40,7 +40,7 @@ class TaskDialog(FormDialog):
         self.add_field(_("Name"), self.name)
         self.description = control(TextField(task.description if task else "", self), "task-description")
         self.description.setTabChangesFocus(True)
-        self.description.setFixedHeight(theme().px(84))
+        bind(self.description.setFixedHeight, lambda: theme().px(84), on="look")
         self.add_field(_("Description"), self.description)
         self.priority = control(ComboBox(self), "task-priority")
         words = {1: _("1 – most urgent"), 3: _("3 – normal"), 5: _("5 – least urgent")}
@@ -93,7 +93,9 @@ class TaskDialog(FormDialog):
             item.setData(Qt.ItemDataRole.UserRole, task.id)
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(Qt.CheckState.Checked if task.id in chosen else Qt.CheckState.Unchecked)
-        self.dependencies.setFixedHeight(theme().px(108))
+        self.dependencies.setWordWrap(True)
+        self.dependencies.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        bind(self.dependencies.setFixedHeight, lambda: theme().px(108), on="look")
         if choices:
             self.add_field(_("Depends on"), self.dependencies)
         else:

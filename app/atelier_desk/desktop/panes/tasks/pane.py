@@ -16,6 +16,7 @@ from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, Ta
 from atelier_desk.desktop.panes.tasks.order import arrange, progress
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, say
+from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.support.i18n import N_, _
@@ -41,6 +42,7 @@ class TaskPane(Pane):
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(4)
         self.list = TaskListView(self)
+        self._gate = HoverGate(self.list, self._show)
         self.empty = EmptyState(
             "list-todo", N_("No tasks yet"), N_("The agent's tasks appear here. You can add your own."), N_("Add a task"), parent=self
         )
@@ -79,8 +81,10 @@ class TaskPane(Pane):
 
     def _show(self) -> None:
         tasks = self._tasks
-        chosen = self.list.current_row()
-        self.list.tasks.set_rows(arrange(tasks))
+        chosen, rows = self.list.current_row(), arrange(tasks)
+        if moved(*([row.task.id for row in shown] for shown in (self.list.tasks.rows, rows))) and not self._wanted and self._gate.holds():
+            return
+        self.list.tasks.set_rows(rows)
         wanted = self._wanted or (chosen.task.id if chosen is not None else "")
         self._wanted = ""
         if wanted:

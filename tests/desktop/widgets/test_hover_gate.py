@@ -1,0 +1,105 @@
+"""No row becomes another under the pointer; what a person does themselves shows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QListWidget, QMenu
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
+from tests.support.pointer import aim, leave
+
+
+class Names(QListWidget):
+    """A list whose rows are put in another order from outside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.latest = ["Ada", "Bea", "Cid"]
+        self.addItems(self.latest)
+        self.gate = HoverGate(self, self.refresh)
+
+    def change(self, *names: str) -> None:
+        self.latest = list(names)
+        if moved(self.rows(), self.latest) and self.gate.holds():
+            return
+        self.refresh()
+
+    def refresh(self) -> None:
+        self.clear()
+        self.addItems(self.latest)
+
+    def rows(self) -> list[str]:
+        return [self.item(row).text() for row in range(self.count())]
+
+
+@pytest.fixture
+def names(qtbot: QtBot) -> Names:
+    made = Names()
+    qtbot.addWidget(made)
+    made.resize(200, 200)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def rest(names: Names) -> None:
+    names.gate._rest.timeout.emit()
+
+
+@pytest.mark.parametrize("end", [leave, rest])
+def test_rows_change_places_when_the_pointer_leaves_or_rests(names: Names, end: Callable[[Names], None]) -> None:
+    aim(names, 1)
+    names.change("Cid", "Ada", "Bea")
+    names.change("Cid", "Ada")
+    assert names.rows() == ["Ada", "Bea", "Cid"]
+    end(names)
+    assert names.rows() == ["Cid", "Ada"]
+    names.change("Ada")
+    assert names.rows() == ["Ada"]
+
+
+def test_what_comes_after_all_rows_is_shown_at_once(names: Names) -> None:
+    aim(names, 1)
+    names.change("Ada", "Bea", "Cid", "Dan")
+    assert names.rows()[-1] == "Dan"
+
+
+def test_a_list_that_nobody_points_at_changes_at_once(names: Names) -> None:
+    names.change("Cid", "Ada", "Bea")
+    assert names.rows()[0] == "Cid"
+
+
+def test_what_a_key_did_is_shown_at_once(names: Names, qtbot: QtBot) -> None:
+    aim(names, 1)
+    qtbot.keyClick(names, Qt.Key.Key_Delete)
+    aim(names, 1, at_once=True)
+    names.change("Ada", "Cid")
+    assert names.rows() == ["Ada", "Cid"]
+
+
+def test_what_was_chosen_in_a_menu_is_shown_at_once(names: Names) -> None:
+    aim(names, 1)
+    menu = QMenu(names)
+    menu.addAction("Delete")
+    menu.popup(names.mapToGlobal(names.rect().center()))
+    leave(names)
+    menu.close()
+    aim(names, 1, at_once=True)
+    names.change("Ada", "Cid")
+    assert names.rows() == ["Ada", "Cid"]
+
+
+def test_another_list_that_moves_with_it_is_heeded_too(names: Names, qtbot: QtBot) -> None:
+    below = QListWidget()
+    qtbot.addWidget(below)
+    below.show()
+    names.gate.watch(below)
+    aim(below)
+    names.change("Cid", "Ada", "Bea")
+    assert names.rows()[0] == "Ada"
+    leave(below)
+    assert names.rows()[0] == "Cid"

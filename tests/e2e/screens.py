@@ -1,0 +1,176 @@
+"""Every screen of the program, and how a person comes to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
+
+from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.settings.registry import sections
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.domain.model_messages import ChatReply, ToolCall
+from atelier_desk.llm.scripted import Step
+from atelier_desk.support import i18n
+from tests.e2e.asking import ask, calculate, remember, report, task
+from tests.e2e.harness import Desk
+
+PANES = ("tasks", "activity", "memory", "reports", "questions", "files", "context", "timeline")
+_EDIT = {"path": "shelf.py", "old_string": "return width // 30", "new_string": "return max(2, width // 30)"}
+_NOTE = {"path": "a/rather/long/path/of/folders/measures.md", "content": "# Measures\n\n84 cm\n"}
+WOODS = [{"id": "oak", "label": "Oak"}, {"id": "pine", "label": "Pine"}]
+STEPS: list[Step] = [
+    ChatReply(
+        content="I will plan this first.",
+        tool_calls=(
+            task("t1", "Measure the wall beside the window, twice, and write both figures down", priority=1),
+            task("t2", "Cut the boards", priority=2),
+            calculate("c1", "12*7"),
+            remember("m1", "The wall beside the window is 84 cm wide."),
+            report("r1", "shelf", "# Shelf\n\nThree boards of 84 cm."),
+        ),
+    ),
+    "Here is the plan:\n\n1. **Measure**, twice.\n2. Cut.\n\n```python\ndef boards(width):\n    return max(2, width // 30)\n```\n\n"
+    "| part | length | pieces |\n|---|---:|---:|\n| board | 84 cm | 3 |\n",
+    [ask("q1", "Which wood shall I plan with?", "mixed", options=WOODS, context="Oak is **dearer**.", textPlaceholder="Another wood")],
+    "Oak it is.",
+    ChatReply(
+        content="I change two files.",
+        tool_calls=(ToolCall(id="e1", name="edit_file", arguments=_EDIT), ToolCall(id="e2", name="write_file", arguments=_NOTE)),
+    ),
+]  # fmt: skip
+"""A turn with tasks, a memory, a report, code and a table; a question; two changes of files that wait for a yes."""
+Opener = Callable[[Desk], object]
+
+
+def windows() -> list[QWidget]:
+    return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each.width() > 1]
+
+
+def dress(desk: Desk, language: str, scale: int) -> None:
+    """Language and size of text, as the settings set them."""
+    desk.engine(lambda a: a.settings.update(language=language, font_scale=scale))
+    desk.until(lambda: i18n.language() == language and theme().scale == scale / 100, "the window follows")
+    desk.settle()
+
+
+def resize(desk: Desk, size: QSize) -> None:
+    """Give the windows this size; a dialog keeps its own as far as there is room."""
+    for _once_more in range(3):  # in a narrow window the panes give way, and it can be narrower still
+        for each in windows():
+            whole = each is desk.window or each.objectName() in ("settings-window", "projects-window")
+            each.resize(size if whole else each.size().boundedTo(size * 0.95))
+        QApplication.processEvents()
+        desk.settle()
+
+
+def close(desk: Desk) -> None:
+    """Back to the window alone, without panes."""
+    while others := [each for each in windows() if each is not desk.window]:
+        others[-1].close()
+        desk.settle()
+    for box in desk.window.findChildren(QMessageBox):
+        box.reject()
+    desk.window.rail.set_visible(False)
+    for name in ("files", "context", "timeline"):
+        desk.window.rail.docks[name].hide()
+    desk.settle()
+
+
+def parts(desk: Desk) -> list[QWidget]:
+    """What is to be measured: all windows; of the main one only the panes while they lie over it."""
+    docks: list[QWidget] = [each for each in desk.window.rail.docks.values() if not each.visibleRegion().isEmpty()]
+    others = [each for each in windows() if each is not desk.window]
+    whole: list[QWidget] = [desk.window]
+    return others or docks or whole
+
+
+def keep(part: QWidget, name: str) -> None:
+    """A picture, where somebody wants one."""
+    if folder := os.environ.get("ATELIER_SCREENSHOTS"):
+        part.grab().save(str(Path(folder) / f"{name}-{part.objectName() or type(part).__name__}.png"))
+
+
+def _action(name: str) -> Opener:
+    return lambda desk: desk.action(name)
+
+
+def _settings(name: str, button: str = "") -> Opener:
+    def go(desk: Desk) -> None:
+        desk.window.show_settings(name)
+        desk.settle()
+        page = desk.window._open_settings()
+        for fold in page.findChildren(QAbstractButton):
+            if fold.isVisible() and (isinstance(fold, Fold) or "advanced" in fold.objectName()):
+                fold.setChecked(True)
+        if button:
+            desk.settle()
+            next(each for each in page.findChildren(QAbstractButton, button) if each.isVisible()).click()
+
+    return go
+
+
+def _confirm(desk: Desk) -> None:
+    confirm(desk.window, "Undo changes to 3 files?", "What was changed since then is kept beside them.", "Undo changes", lambda: None)
+
+
+def _first_steps(step: int, desk: Desk) -> None:
+    desk.window.show_first_steps(step)
+
+
+def plain() -> Iterator[tuple[str, Opener]]:
+    """What an empty program can show."""
+    yield "start", _action("new-workflow")
+    yield "gallery", lambda desk: desk.window.chat.empty._open_gallery()
+    for name in ("command-palette", "search-everywhere", "recently-deleted", "quick-ask", "user-guide", "projects", "choose-profile"):
+        yield name, _action(name)
+    for step in range(3):
+        yield f"first-steps-{step + 1}", partial(_first_steps, step)
+    for entry in sections():
+        yield f"settings-{entry.name}", _settings(entry.name)
+    for page, button in (("agents", "agent-gallery"), ("providers", "provider-add"), ("mcp", "mcp-add"), ("approvals", "rule-add")):
+        yield f"settings-{button}", _settings(page, button)
+    yield "confirm", _confirm
+
+
+def begin_work(desk: Desk) -> None:
+    desk.action("new-workflow")
+    desk.settle()
+    desk.send("Plan a shelf for the wall beside the window")
+    desk.find("user-question-modal")
+    desk.settle()
+
+
+def at_work(desk: Desk, folder: Path) -> Iterator[tuple[str, Opener]]:
+    """What a workflow shows, one after the other; it goes on meanwhile."""
+    begin_work(desk)
+    yield "question", lambda desk: None
+    desk.click("question-option-oak")
+    desk.click("question-submit")
+    desk.last_reply("Oak it is.")
+    desk.wait_done()
+    for name in ("find", "workflow-settings"):
+        yield name, _action(name)
+    for pane in PANES:
+        yield f"pane-{pane}", _action(f"show-{pane}")
+    panes: Any = desk.window.rail.panes
+    yield "task-form", lambda desk: panes["tasks"].add()
+    yield "memory-form", lambda desk: panes["memory"].add()
+    yield "memory-tidy", lambda desk: panes["memory"].tidy()
+    project = folder / "project"
+    project.mkdir()
+    (project / "shelf.py").write_text("def boards(width):\n    return width // 30\n")
+    desk.window.chat.folders.grant([str(project)])
+    desk.settle()
+    desk.send("Mend the shelf")
+    desk.until(lambda: any(desk.all(name) for name in ("approval-card", "approval-group")), "a yes is asked for")
+    desk.settle()
+    yield "approval", lambda desk: None
+    yield "inbox", _action("show-questions")
+    yield "replay", _action("replay-run")  # nothing is written over it

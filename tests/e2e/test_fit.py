@@ -1,0 +1,60 @@
+"""Every screen in both languages, at two sizes of text and in windows of three sizes: all of it can be read and reached."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from itertools import chain, product
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QWidget
+
+from tests.e2e import screens
+from tests.e2e.conftest import OpenDesk
+from tests.e2e.harness import Desk
+from tests.support.fit import misfits
+
+SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
+"""A laptop's screen of 1366 × 768 has a title bar."""
+
+pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for the windows to come to rest
+
+
+def states() -> list[tuple[str, int, QSize]]:
+    """All where ``ATELIER_FIT=all``, which takes minutes; else the narrowest: French, large text, a small window."""
+    if os.environ.get("ATELIER_FIT") == "all":
+        return list(product(("en", "fr"), (100, 150), (SMALL, LAPTOP, LARGE)))
+    return [("fr", 150, SMALL)]
+
+
+def does_not_fit(part: QWidget, size: QSize) -> list[str]:
+    too_large = part.isWindow() and part.size().boundedTo(size) != part.size()
+    return [*([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []), *misfits(part)]
+
+
+def at_rest(desk: Desk, size: QSize) -> list[str]:
+    """What stays wrong once the layouts have settled."""
+
+    def wrong() -> list[str]:
+        return [each for part in screens.parts(desk) for each in does_not_fit(part, size)]
+
+    with contextlib.suppress(AssertionError):
+        desk.until(lambda: not wrong(), timeout_ms=1500)
+    return wrong()
+
+
+@pytest.mark.parametrize(("language", "scale", "size"), states())
+def test_every_screen_fits(open_desk: OpenDesk, tmp_path: Path, language: str, scale: int, size: QSize) -> None:
+    desk = open_desk(screens.STEPS)
+    screens.dress(desk, language, scale)
+    wrong: list[str] = []
+    for name, opener in chain(screens.plain(), screens.at_work(desk, tmp_path)):
+        opener(desk)
+        screens.resize(desk, size)
+        wrong += [f"{name}: {each}" for each in at_rest(desk, size)]
+        for part in screens.parts(desk):
+            screens.keep(part, f"{name}-{language}-{scale}-{size.width()}")
+        screens.close(desk)
+    assert not wrong, "\n".join(wrong)

@@ -1,0 +1,30 @@
+"""The pointer over a list, as a person moves it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QEnterEvent, QMouseEvent
+from PySide6.QtWidgets import QAbstractItemView, QAbstractScrollArea, QApplication
+
+from atelier_desk.desktop.widgets.hover_gate import HoverGate
+
+
+def aim(area: QAbstractScrollArea, row: int = 0, *, at_once: bool = False) -> None:
+    """Move the pointer onto a row of a list, or into another area: ``at_once`` after what was done before, else a while later."""
+    for gate in () if at_once else area.window().findChildren(HoverGate):
+        gate._own.stop()
+    place = QPoint(8, 8)
+    if isinstance(area, QAbstractItemView):
+        place = area.visualRect(area.model().index(row, 0)).center()
+    under = area.viewport()
+    if not isinstance(area, QAbstractItemView):
+        under = under.childAt(place) or under
+    over, there = QPointF(place), QPointF(area.viewport().mapToGlobal(place))
+    QApplication.sendEvent(area.viewport(), QEnterEvent(over, over, there))
+    none = Qt.MouseButton.NoButton
+    QApplication.sendEvent(under, QMouseEvent(QEvent.Type.MouseMove, over, there, none, none, Qt.KeyboardModifier.NoModifier))
+
+
+def leave(area: QAbstractScrollArea) -> None:
+    """Move the pointer away from it."""
+    QApplication.sendEvent(area.viewport(), QEvent(QEvent.Type.Leave))
