@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
 from atelier_desk.desktop.widgets import IconButton, bind, control, fill, fit_window, say
 from atelier_desk.support.i18n import N_, _, language
