@@ -44,6 +44,8 @@ ADDRESS = r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"
 NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
 MOST_FORMER_NAMES = 200
+MOST_PRICE = 1_000.0
+"""US dollars for one picture, model or search."""
 Url = Annotated[str, BeforeValidator(with_scheme), Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
 """The address of a server, without a name, password or query; empty for the usual one."""
 Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
@@ -77,6 +79,7 @@ class MediaSettings(Model):
         images_model: as that server calls it.
         models: the service for 3D models.
         images_key_env, models_key_env: the variables with the keys; empty for keys in the keyring.
+        images_price, models_price: US dollars for a picture and for a 3D model; None where the person does not know.
     """
 
     sees: str = Field(default="", max_length=600, pattern=PROVIDER_AND_MODEL)
@@ -86,6 +89,8 @@ class MediaSettings(Model):
     models: Literal["off", "tripo", "meshy"] = "off"
     models_address: Url = ""
     models_key_env: Variable = ""
+    images_price: float | None = Field(default=None, ge=0, le=MOST_PRICE)
+    models_price: float | None = Field(default=None, ge=0, le=MOST_PRICE)
 
 
 class Settings(Model):
@@ -112,6 +117,8 @@ class Settings(Model):
     """US dollars that all requests together may cost in a calendar month, at most; 0 sets no limit."""
     monthly_warned: str = Field(default="", max_length=7)
     """The month in which the person was told that most of it is used: ``2026-11``."""
+    monthly_unpriced: str = Field(default="", max_length=7)
+    """The month in which requests whose price is not known are sent although there is a monthly limit."""
     stop_repetition: bool = True
     """A reply in which the same passage comes again and again is stopped."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)

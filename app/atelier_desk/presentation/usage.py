@@ -23,12 +23,14 @@ def month_text(month: MonthUsage) -> str:
     """What was spent this month, of how much."""
     if not month.limit:
         return _("This month: {spent}, no limit", spent=cost(month.spent))
-    return _(
+    text = _(
         "This month: {spent} of {limit} ({percent})",
         spent=cost(month.spent),
         limit=cost(month.limit),
         percent=percent(month.spent / month.limit),
     )
+    allowed = _("Requests without a known price are allowed this month and do not count.") if month.unpriced else ""
+    return "\n".join(filter(None, (text, allowed)))
 
 
 def warning_text(month: MonthUsage) -> str:

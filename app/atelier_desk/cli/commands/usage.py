@@ -24,6 +24,8 @@ from atelier_desk.support.number_format import number as figure
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     if arguments.limit is not None:
         await atelier.settings.update(monthly_cost_limit=arguments.limit)
+    if arguments.allow_unpriced is not None:
+        await atelier.usage.allow_unpriced(arguments.allow_unpriced)
     rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)

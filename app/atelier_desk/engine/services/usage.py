@@ -43,30 +43,40 @@ class UsageService:
             sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
         return [
-            UsageRow(day, workflow, names.get(workflow) or _("(deleted)"), agent, provider, model, total)
+            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else _("Embeddings")), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
     async def spent_since(self, since: datetime) -> float:
         """US dollars that requests cost since then, as far as prices are known, also of what was deleted. A copy of a workflow costs
-        nothing: what two runs have of the same time and figures counts once."""
-        seen: dict[tuple[object, ...], float] = {}
+        nothing: what two runs have of the same time and figures counts once. What a run was given back is taken from what it spent itself,
+        never from another's."""
+        seen: set[tuple[object, ...]] = set()
+        sums: dict[str, float] = {}
         async for runs in self._runs(since):
             for each in await requests_of(self._context.repos, list(runs), since):
-                seen[each.time, each.duration_ms, each.usage.tokens_input, each.usage.tokens_output] = max(0.0, each.usage.cost)
+                key = (each.time, each.duration_ms, each.usage.tokens_input, each.usage.tokens_output, each.usage.cost)
+                if key not in seen:
+                    seen.add(key)
+                    sums[each.run_id] = sums.get(each.run_id, 0.0) + each.usage.cost
         kept = await self._context.repos.used.spent(since)
-        return sum(seen.values()) + sum(max(0.0, each.usage.cost) for each in kept)
+        return sum(max(0.0, cost) for cost in sums.values()) + sum(max(0.0, each.usage.cost) for each in kept)
 
     async def month(self) -> MonthUsage:
         """What was spent this month, and the limit."""
         now = self._context.clock.now()
-        limit = (await self._context.settings.get()).monthly_cost_limit
-        return MonthUsage(month_of(now), await self.spent_since(month_start(now)), limit)
+        settings = await self._context.settings.get()
+        spent = await self.spent_since(month_start(now))
+        return MonthUsage(month_of(now), spent, settings.monthly_cost_limit, settings.monthly_unpriced == month_of(now))
 
     async def warn(self, month: str) -> None:
         """Tell, once a month, that most of the limit is used."""
         await self._context.settings.update(monthly_warned=month)
         self._context.bus.changed("usage", month)
+
+    async def allow_unpriced(self, allowed: bool = True) -> None:
+        """Send requests whose price is not known, until the month ends, although the monthly limit cannot count them; or no more."""
+        await self._context.settings.update(monthly_unpriced=month_of(self._context.clock.now()) if allowed else "")
 
     async def raise_limit(self, amount: float) -> None:
         """Add US dollars to the monthly limit."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, get_args
@@ -39,7 +39,7 @@ class UsageFigures:
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
     """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
-    spent."""
+    spent. Without workflow and agent it is what embeddings used."""
 
     workflow_id: str
     agent_name: str
@@ -51,21 +51,22 @@ class UsageRecord:
     duration_ms: int
 
 
+def _row(record: UsageRecord) -> dict[str, Any]:
+    return {
+        "workflow_id": record.workflow_id,
+        "agent_name": record.agent_name,
+        "provider": record.provider,
+        "model": record.model,
+        "time": record.time,
+        "usage": record.usage.model_dump_json(),
+        "requests": record.requests,
+        "duration_ms": record.duration_ms,
+    }
+
+
 def keep_spent(spent: Sequence[UsageRecord]) -> list[Statement]:
     """Statements for the transaction that deletes the runs."""
-    rows = [
-        {
-            "workflow_id": each.workflow_id,
-            "agent_name": each.agent_name,
-            "provider": each.provider,
-            "model": each.model,
-            "time": each.time,
-            "usage": each.usage.model_dump_json(),
-            "requests": each.requests,
-            "duration_ms": each.duration_ms,
-        }
-        for each in spent
-    ]
+    rows = [_row(each) for each in spent]
     return [Statement("INSERT INTO spent $rows RETURN NONE", {"rows": rows})] if rows else []
 
 
@@ -102,8 +103,22 @@ class UsedRepository:
         )
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
+    async def count(self, record: UsageRecord) -> None:
+        """Add to what was used outside of runs: one row for an hour, provider and model. One at a time."""
+        key = [record.time.isoformat(), record.provider, record.model]
+        before = await self._store.query("SELECT VALUE [usage, requests, duration_ms] FROM ONLY $row", row=_outside(key))
+        if before:
+            usage, requests, duration_ms = before
+            record = replace(
+                record,
+                usage=Usage.model_validate_json(usage) + record.usage,
+                requests=requests + record.requests,
+                duration_ms=duration_ms + record.duration_ms,
+            )
+        await self._store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)}))
+
     async def spent(self, since: datetime | None = None) -> list[UsageRecord]:
-        """What runs that are deleted for good used since then."""
+        """What runs that are deleted for good used since then, and embeddings."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(
             f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608
@@ -120,6 +135,10 @@ class UsedRepository:
             "SELECT VALUE [record::id(id), name] FROM $ids", ids=[record("workflow", each) for each in workflow_ids]
         )
         return dict(rows)
+
+
+def _outside(key: list[str]) -> Any:
+    return record("spent", key)
 
 
 @cache

@@ -279,6 +279,7 @@ class ModelCall:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
+            priced=opened.info.priced,
             within_run=within_run,
         )
 
