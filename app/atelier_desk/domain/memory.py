@@ -39,6 +39,8 @@ DEFAULT_SCOPE: dict[MemoryType, MemoryScope] = {
     MemoryType.CONTEXT: MemoryScope.WORKFLOW,
     MemoryType.DECISION: MemoryScope.WORKFLOW,
 }
+EMBEDDING_OFFER = "embedding-offer"
+"""Announced in place of a memory's id: texts wait for vectors that may cost something."""
 REEMBED = "reembed"
 """The id under which the progress of re-embedding is announced on topic ``memory``: no memory changes by it."""
 RETRIEVED_MAX = 50

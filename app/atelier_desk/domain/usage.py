@@ -39,6 +39,16 @@ def month_start(now: datetime) -> datetime:
     return now.astimezone().replace(day=1, hour=0, minute=0, second=0, microsecond=0, tzinfo=None).astimezone()
 
 
+@dataclass(frozen=True, slots=True)
+class EmbeddingOffer:
+    """Texts that wait for vectors by a server: ``model`` is ``provider/model``, ``cost`` the most they may cost in US dollars, None where
+    no price is known."""
+
+    texts: int
+    model: str
+    cost: float | None
+
+
 @dataclass(slots=True)
 class Payment:
     """A request of a fixed price that was counted before it is sent. ``accepted``: the service took it, and charges for it whatever comes

@@ -399,8 +399,16 @@ class Atelier(Services):
         self.background.start("start of projects", self.projects.go_on())
 
     async def _finish_vectors(self) -> None:
-        """Go on making vectors that are missing, unless a person paused that."""
-        if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
+        """Go on making vectors that are missing, unless a person paused that. Those that may cost something are offered instead."""
+        from atelier_desk.domain.memory import EMBEDDING_OFFER
+
+        settings = await self.settings.get()
+        if self.embedder is None or settings.embedder_paused:
+            return
+        if await self.embedding_costs.price(settings.in_force.embedder) != 0:
+            self.memories.waits = self.projects.waits = True
+            self.bus.changed("memory", EMBEDDING_OFFER)
+        elif await self.memories.unfinished():
             self.memories.start_reembed()
 
     async def run_diagnostics(self) -> list[Check]:

@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.errors import LimitError, ProviderError
+from atelier_desk.domain.errors import AtelierError, LimitError, ProviderError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.engine.month_budget import Hold, MonthBudget
 from atelier_desk.engine.run.tool_budget import SENT
+from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
-from atelier_desk.llm.tokens import dearest_input
+from atelier_desk.llm.registry import find
+from atelier_desk.llm.tokens import dearest_input, estimate
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import cost_bound
@@ -21,6 +23,7 @@ from atelier_desk.support.number_format import cost_bound
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
+    from atelier_desk.domain.settings import EmbedderSettings
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.storage.repositories.usage_totals import UsedRepository
 
@@ -34,6 +37,21 @@ class EmbeddingCosts:
         self._used = used
         self._clock = clock
         self._writing = asyncio.Lock()
+
+    async def price(self, settings: EmbedderSettings) -> float | None:
+        """US dollars for a million tokens; 0 for an embedder on this machine, None where nobody knows."""
+        kind = find(settings.kind)
+        if kind is None or not kind.embeds:
+            return 0.0
+        try:
+            return (await self._models.stored_info(settings.provider, settings.model)).price_input
+        except AtelierError:
+            return None
+
+    async def at_most(self, settings: EmbedderSettings, texts: int) -> float | None:
+        """US dollars that vectors of so many texts may cost; None where no price is known."""
+        price = await self.price(settings)
+        return None if price is None else texts * estimate("x" * EMBEDDED_CHARS) * price / 1_000_000
 
     @asynccontextmanager
     async def counted(self, provider: str, model: str, tokens: int) -> AsyncIterator[EmbeddingUse]:

@@ -8,7 +8,7 @@ from atelier_desk.cli.parser import AddCommands, flag
 from atelier_desk.support.i18n import _
 
 LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time", "month", "unpriced")
-"""The values of ``LimitKind``; ``cost`` and ``month`` in US dollars, ``time`` in seconds. Any amount of ``unpriced`` allows requests without
+"""The values of ``LimitKind``; ``cost`` and ``month`` in US dollars, ``time`` in seconds; any amount of ``unpriced`` allows those without
 a known price this month."""
 
 
