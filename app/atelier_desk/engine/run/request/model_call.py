@@ -463,7 +463,7 @@ class ModelCall:
         return usage is not None and not usage.estimated and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
 
     async def _without_native_tools(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> None:
-        """Ask again in the dialect that needs no definitions, now and in the runs to come. The reply is kept as cut off: it was paid for."""
+        """Ask again in the dialect that needs no definitions, now and in later runs. The reply is kept as cut off: it was paid for."""
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
         said = _("the model was not given its tools by the server")
