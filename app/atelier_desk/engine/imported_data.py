@@ -96,6 +96,7 @@ async def hold(repos: Repositories) -> None:
         "approvals": _asking(settings.approvals),
         "web": settings.web.model_copy(update={"browser": ""}),
         "memories_ask": True,
+        "monthly_unpriced": "",
         "held": tuple({grant.id: grant for grant in held}.values()),
     }
     # Before the folders are taken from their workflows: a kill between the two must not lose which they were.
