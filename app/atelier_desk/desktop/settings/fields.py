@@ -95,7 +95,8 @@ class Number(Field):
 
     def show(self, control: QWidget, value: Any) -> None:
         box = cast(QDoubleSpinBox, control)
-        box.setValue(box.minimum() if value is None else value if self.places else round(value))
+        # Empty: a choice owns the field, and nothing was said of this one.
+        box.setValue(box.minimum() if value in (None, "") else value if self.places else round(value))
 
     def read(self, control: QWidget) -> Any:
         box = cast(QDoubleSpinBox, control)
