@@ -80,6 +80,7 @@ async def fill(atelier: Atelier, url: str, folder: Path) -> str:
         "media": MediaSettings(images=url, images_model="m", models="tripo", models_address=url),
         "embedder": EmbedderSettings(kind="openai", provider="OpenAI", model="m"),
         "memories_ask": False,
+        "monthly_unpriced": "2026-11",
     }
     await repos.settings.save(settings.model_copy(update=changed))
     workflow = await atelier.workflows.create(workspace=(str(folder), str(folder.parent)))
@@ -142,6 +143,7 @@ async def test_nothing_is_sent_to_an_address_from_elsewhere_before_it_is_confirm
         assert (project.watched, project.pending, project.readable) == (False, False, ())
         settings = await atelier.settings.get()
         assert (settings.memories_ask, settings.web.browser, settings.web.address) == (True, "", server.url)
+        assert settings.monthly_unpriced == ""
         # A change of something else confirms nothing.
         await atelier.web.use(settings.web.model_copy(update={"search": "tavily"}))
         await atelier.providers.set_key("OpenAI", KEY)
@@ -277,6 +279,7 @@ setting: language theme font_scale notifications tray quick_key_on quick_key not
     approvals.always_confirm_high web.search web.scripts media.sees media.images_model media.models max_depth
     audit_days checkpoint_days checkpoint_mb project_answers skills_off favourite_models recent_models
     favourite_agents provider_names last_agent_id last_model shortcuts window monthly_cost_limit monthly_warned
+    media.images_price media.models_price
 """
 """What of each table data from elsewhere may bring as it is: texts, numbers, ids, and what only describes what was. A column
 that is new has to be put here, or be switched off by ``hold`` and put into ``HELD``: an address, a program, a path or a
@@ -298,7 +301,7 @@ project: watched pending readable
 setting: embedder.kind embedder.provider embedder.model embedder_before memories_ask approvals.flags
     approvals.auto_approve_low approvals.on_timeout approvals.risks approvals.rules web.address web.key_env
     web.browser media.images media.images_key_env media.models_address media.models_key_env folder_trust
-    confirmed_tools held
+    confirmed_tools monthly_unpriced held
 """
 """What ``hold`` and ``end_all`` switch off or list for a person; the tests above and ``test_elsewhere.py`` see that they do."""
 

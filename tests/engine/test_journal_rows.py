@@ -22,8 +22,10 @@ from atelier_desk.domain.events.run import (
     EventBody,
     Injected,
     LimitsRaised,
+    MediaPaid,
     MemoryExtractionDone,
     ModelReplied,
+    PictureDescribed,
     QueueChanged,
     RunFailed,
     RunFinished,
@@ -225,7 +227,15 @@ async def test_the_last_number_of_a_workflow_is_that_of_its_last_event(open_atel
 
 @pytest.mark.parametrize(
     "body",
-    [EntryPinned(origin="r:2"), CompactionUndone(origin="r:2"), TitleGenerated(title="A"), MemoryExtractionDone(), QueueChanged(order=())],
+    [
+        EntryPinned(origin="r:2"),
+        CompactionUndone(origin="r:2"),
+        TitleGenerated(title="A"),
+        MemoryExtractionDone(),
+        QueueChanged(order=()),
+        MediaPaid(call_id="c"),
+        PictureDescribed(call_id="c"),
+    ],
 )
 async def test_what_is_no_work_may_follow_the_end(open_atelier: Opener, body: EventBody) -> None:
     async with open_atelier() as atelier:

@@ -196,7 +196,8 @@ async def test_after_a_restart_a_call_that_asks_a_model_finds_what_was_spent(ope
     async with opened(open_atelier, model, clock) as atelier:
         [handle] = await atelier.runs.team_of(spent)
         with pytest.raises(ToolError) as refused:
-            await CallSpending(atelier.environment, handle, "c1").room(0, 1_000, (0.0, PRICE))
+            async with CallSpending(atelier.environment, handle, "c1").room(0, 1_000, (0.0, PRICE)):
+                pass
         assert refused.value.code == "limit"
 
 

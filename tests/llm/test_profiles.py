@@ -25,8 +25,8 @@ from atelier_desk.llm.registry import provider_type
         ("gemma3:4b", False, False, ToolDialect.XML),
         ("SmolLM2-135M-Instruct.Q4_1.gguf", False, False, ToolDialect.XML),
         ("smollm3", True, True, ToolDialect.NATIVE),
-        ("deepseek-r1:8b", None, True, ToolDialect.XML),
-        ("solo-7b", None, None, ToolDialect.XML),
+        ("deepseek-r1:8b", None, True, ToolDialect.NATIVE),
+        ("solo-7b", None, None, ToolDialect.NATIVE),
         ("phi4-mini", True, False, ToolDialect.NATIVE),
     ],
 )
@@ -63,7 +63,7 @@ def agent(dialect: ToolDialect = ToolDialect.AUTO) -> AgentConfig:
         ({"name": "anything", "supports_tools": True}, ToolDialect.NATIVE),
         ({"name": "qwen3:4b", "supports_tools": False}, ToolDialect.XML),
         ({"name": "qwen3:4b"}, ToolDialect.NATIVE),
-        ({"name": "anything"}, ToolDialect.XML),
+        ({"name": "anything"}, ToolDialect.NATIVE),
         ({"name": "smollm2", "starter": True}, ToolDialect.GUIDED),
     ],
 )

@@ -160,6 +160,7 @@ class MainWindow(WindowActions):
         self.chat.add_above_composer(offer)
 
         self.bridge.changed.connect(self._on_usage)
+        self.bridge.changed.connect(self._on_embedding_offer)
 
     def _on_usage(self, topic: Topic, _month: str) -> None:
         """Most of what may be spent this month is used: said once, with the way to the limit."""
@@ -171,6 +172,26 @@ class MainWindow(WindowActions):
 
             month = await self.bridge.engine.usage.month()
             self.toasts.show(warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
+
+        self.bridge.jobs.start(tell())
+
+    def _on_embedding_offer(self, topic: Topic, id: str) -> None:
+        """Vectors that may cost something are made when the person says so."""
+        from atelier_desk.domain.memory import EMBEDDING_OFFER
+
+        if topic != "memory" or id != EMBEDDING_OFFER:
+            return
+
+        async def tell() -> None:
+            from atelier_desk.presentation.usage import embedding_offer_text
+
+            memories = self.bridge.engine.memories
+            if (offer := await memories.offer()) is not None:
+
+                def embed() -> None:
+                    self.bridge.jobs.start(memories.embed_now())
+
+                self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=(_("Not now"), lambda: None), lasting=True)
 
         self.bridge.jobs.start(tell())
 

@@ -39,6 +39,8 @@ DEFAULT_SCOPE: dict[MemoryType, MemoryScope] = {
     MemoryType.CONTEXT: MemoryScope.WORKFLOW,
     MemoryType.DECISION: MemoryScope.WORKFLOW,
 }
+EMBEDDING_OFFER = "embedding-offer"
+"""Announced in place of a memory's id: texts wait for vectors that may cost something."""
 REEMBED = "reembed"
 """Id under which re-embedding progress is announced on topic ``memory``: no memory changes."""
 RETRIEVED_MAX = 50

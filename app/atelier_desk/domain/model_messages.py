@@ -157,6 +157,11 @@ class Usage(Model):
     estimated: bool = False
 
     @property
+    def was_used(self) -> bool:
+        """Whether there was a request: turns of imported chats used nothing, and a refund has a cost alone."""
+        return bool(self.tokens_input or self.tokens_output or self.cost)
+
+    @property
     def known_cost(self) -> float | None:
         """US dollars; None if no price is known for any of it, as opposed to free."""
         return round(self.cost, 8) if self.cost or not self.tokens_unpriced else None

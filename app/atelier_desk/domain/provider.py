@@ -165,6 +165,11 @@ class ModelInfo(Model):
     size_bytes: int | None = None
     source: str = "assumed"
 
+    @property
+    def priced(self) -> bool:
+        """Whether it is known what a request costs: an embedder writes no tokens."""
+        return self.price_input is not None and (self.embedding or self.price_output is not None)
+
 
 class ProviderHealth(Model):
     """Result of a connection test: ``ok``, ``latency_ms``, number of models, and problems in words.

@@ -56,6 +56,8 @@ ADDRESS = r"^(https?://[^\s@/?#]+(/[^\s?#]*)?)?$"
 NO_OR_VARIABLE = r"^([A-Za-z_][A-Za-z0-9_]*)?$"
 PROVIDER_AND_MODEL = r"^([^/\s][^/]*/\S.*)?$"
 MOST_FORMER_NAMES = 200
+MOST_PRICE = 1_000.0
+"""US dollars for one picture, model or search."""
 Url = Annotated[str, BeforeValidator(with_scheme), Field(max_length=2_000, pattern=ADDRESS), AfterValidator(_with_host)]
 """Address of a server, without user, password and query; empty for the default."""
 Variable = Annotated[str, Field(max_length=128, pattern=NO_OR_VARIABLE)]
@@ -81,14 +83,15 @@ class WebSettings(Model):
 
 
 class MediaSettings(Model):
-    """Services for images, 3D models and image descriptions. Empty addresses of 3D services mean their default.
+    """Who makes pictures and 3D models, and who describes pictures. Empty addresses of 3D services mean their own.
 
     Attributes:
-        sees: vision model, ``provider/model``; empty for none.
-        images: address of an OpenAI-compatible images endpoint (``https://api.openai.com/v1``); empty for none.
-        images_model: its model name there.
+        sees: the model that describes pictures, ``provider/model``; empty for none.
+        images: the address of an images endpoint in OpenAI's form (``https://api.openai.com/v1``); empty for none.
+        images_model: as that server calls it.
         models: the service for 3D models.
-        images_key_env, models_key_env: variables with the keys; empty for keys in the keyring.
+        images_key_env, models_key_env: the variables with the keys; empty for keys in the keyring.
+        images_price, models_price: US dollars for a picture and for a 3D model; None where the person does not know.
     """
 
     sees: str = Field(default="", max_length=600, pattern=PROVIDER_AND_MODEL)
@@ -98,6 +101,8 @@ class MediaSettings(Model):
     models: Literal["off", "tripo", "meshy"] = "off"
     models_address: Url = ""
     models_key_env: Variable = ""
+    images_price: float | None = Field(default=None, ge=0, le=MOST_PRICE)
+    models_price: float | None = Field(default=None, ge=0, le=MOST_PRICE)
 
 
 class Settings(Model):
@@ -127,6 +132,8 @@ class Settings(Model):
     """Maximum US dollars for all requests in a calendar month; 0: no limit."""
     monthly_warned: str = Field(default="", max_length=7)
     """Month in which the person was warned that most of it is used: ``2026-11``."""
+    monthly_unpriced: str = Field(default="", max_length=7)
+    """The month in which requests whose price is not known are sent although there is a monthly limit."""
     stop_repetition: bool = True
     """Stop replies that repeat the same passage."""
     workflows_running: int = Field(default=limits.WORKFLOWS_RUNNING, ge=1, le=32)

@@ -20,11 +20,13 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class MonthUsage:
-    """Cost of a month (``2026-11``, in this machine's calendar) and its ``limit`` in US dollars; 0 for no limit."""
+    """What was spent in a month (``2026-11``) of this machine's calendar, of which ``limit``, in US dollars; 0 for no limit. ``unpriced``:
+    whether requests whose price is not known are allowed in it."""
 
     month: str
     spent: float
     limit: float
+    unpriced: bool = False
 
 
 def month_of(now: datetime) -> str:
@@ -35,6 +37,25 @@ def month_of(now: datetime) -> str:
 def month_start(now: datetime) -> datetime:
     """Return when it began here; midnight may have had another UTC offset than now."""
     return now.astimezone().replace(day=1, hour=0, minute=0, second=0, microsecond=0, tzinfo=None).astimezone()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingOffer:
+    """Texts that wait for vectors by a server: ``model`` is ``provider/model``, ``cost`` the most they may cost in US dollars, None where
+    no price is known."""
+
+    texts: int
+    model: str
+    cost: float | None
+
+
+@dataclass(slots=True)
+class Payment:
+    """A request of a fixed price that was counted before it is sent. ``accepted``: the service took it, and charges for it whatever comes
+    after; ``returned``: it gives the money back."""
+
+    accepted: bool = False
+    returned: bool = False
 
 
 class UsageBy(StrEnum):

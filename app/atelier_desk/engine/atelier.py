@@ -37,10 +37,12 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.doctor import Check
+    from atelier_desk.engine.embedding_costs import EmbeddingCosts
     from atelier_desk.engine.function_tools import GivenTool, GivenTools
     from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import FaultPoint, Journal
+    from atelier_desk.engine.month_budget import MonthBudget
     from atelier_desk.engine.one_prompt import Answer
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
@@ -323,6 +325,24 @@ class Atelier(Services):
         return made
 
     @cached_property
+    def month_budget(self) -> MonthBudget:
+        """What all paid requests may cost this month."""
+        from atelier_desk.engine.month_budget import MonthBudget
+
+        made = MonthBudget(self.clock, self.bus)
+        made.spent_since, made.warn = self.usage.spent_since, self.usage.warn
+        made.raise_limit, made.allow_unpriced = self.usage.raise_limit, self.usage.allow_unpriced
+        self.in_force.subscribe(made.apply, "monthly_cost_limit", "monthly_warned", "monthly_unpriced")
+        return made
+
+    @cached_property
+    def embedding_costs(self) -> EmbeddingCosts:
+        """What embeddings by a server cost."""
+        from atelier_desk.engine.embedding_costs import EmbeddingCosts
+
+        return EmbeddingCosts(self.month_budget, self.models, self.repos.used, self.clock)
+
+    @cached_property
     def seer(self) -> ImageDescriber:
         """Describes images in words, as configured."""
         from atelier_desk.engine.image_descriptions import ImageDescriber
@@ -379,8 +399,16 @@ class Atelier(Services):
         self.background.start("start of projects", self.projects.go_on())
 
     async def _finish_vectors(self) -> None:
-        """Continue making missing vectors, unless a person paused that."""
-        if self.embedder is not None and not (await self.settings.get()).embedder_paused and await self.memories.unfinished():
+        """Go on making vectors that are missing, unless a person paused that. Those that may cost something are offered instead."""
+        from atelier_desk.domain.memory import EMBEDDING_OFFER
+
+        settings = await self.settings.get()
+        if self.embedder is None or settings.embedder_paused:
+            return
+        if await self.embedding_costs.price(settings.in_force.embedder) != 0:
+            self.memories.waits = self.projects.waits = True
+            self.bus.changed("memory", EMBEDDING_OFFER)
+        elif await self.memories.unfinished():
             self.memories.start_reembed()
 
     async def run_diagnostics(self) -> list[Check]:
@@ -401,9 +429,7 @@ class Atelier(Services):
 
         If the settings name a previous one, searches keep using it until all vectors are made.
         """
-        from atelier_desk.knowledge.embedding import create_embedder
-
-        made = await create_embedder(settings.in_force.embedder, self.providers.confirmed, self.vault, self.clock)
+        made = await self._make_embedder(settings.in_force.embedder)
         before = (self.embedder, self.memory_search.embedder)
         if settings.embedder_before is not None and made is not None:
             self.memory_search.change_to(made)
@@ -411,6 +437,11 @@ class Atelier(Services):
             self.memory_search.use(made)
         self.embedder = made
         await self.drop_embedders(*before)
+
+    async def _make_embedder(self, settings: EmbedderSettings) -> Embedder | None:
+        from atelier_desk.knowledge.embedding import create_embedder
+
+        return await create_embedder(settings, self.providers.confirmed, self.vault, self.clock, self.embedding_costs.counted)
 
     async def embedder_tried(self, most_s: float = 10.0) -> None:
         """Wait until an embedder on a server was reached after the start, or failed; at most ``most_s`` seconds."""
@@ -511,11 +542,9 @@ class Atelier(Services):
         return (await self.settings.get()).memories_ask
 
     async def _try_embedder(self, settings: Settings) -> None:
-        from atelier_desk.knowledge.embedding import create_embedder
-
         try:
             if settings.embedder_before is not None:
-                self.memory_search.use(await create_embedder(settings.embedder_before, self.providers.confirmed, self.vault, self.clock))
+                self.memory_search.use(await self._make_embedder(settings.embedder_before))
             await self.use_embedder(settings)
             if self._goes_on:
                 await self._finish_vectors()
@@ -558,6 +587,7 @@ class Atelier(Services):
             own=(Path(self.datadir.root).resolve().as_posix(),),
             marks=self.workspace_files.marks,
             record_answer=self.gate.record,
+            budget=self.month_budget,
             fault=fault or no_fault,
         )
         self.runs = RunManager(self.environment, self._resolve_agent)
@@ -565,9 +595,6 @@ class Atelier(Services):
         follow = self.in_force.subscribe
         follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
         follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
-        month = self.environment.month
-        month.spent_since, month.warn, month.raise_limit = self.usage.spent_since, self.usage.warn, self.usage.raise_limit
-        follow(month.apply, "monthly_cost_limit", "monthly_warned")
         follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
         follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
         follow(lambda *_: self.runs.narrowing.apply(), "approvals", "folder_trust", at_once=False)

@@ -27,6 +27,7 @@ from atelier_desk.support.worker.parent import ask_once
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.engine.embedding_costs import EmbeddingCosts
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
@@ -77,6 +78,9 @@ class Opened(Protocol):
     reports: ReportService
     files: FileService
     own_tools: OwnToolService
+
+    @property
+    def embedding_costs(self) -> EmbeddingCosts: ...
 
 
 async def checks(
@@ -513,7 +517,8 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
     if atelier.embedder is not None:
         return await _answering(atelier.embedder)
     try:
-        made = await create_embedder(chosen, atelier.providers.confirmed, atelier.vault, atelier.clock)
+        meter = atelier.embedding_costs.counted
+        made = await create_embedder(chosen, atelier.providers.confirmed, atelier.vault, atelier.clock, meter)
     except AtelierError as error:
         return Check(
             name="embedder", title=title, status="warn", message=error.localized(_), fix=_("Choose one in the settings, under Memory.")

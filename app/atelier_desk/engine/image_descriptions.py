@@ -78,12 +78,13 @@ class ImageDescriber:
             # One at a time per run: two concurrent ones would both find the same room.
             async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
                 prompt_tokens = estimate_request(request)
-                room = await spending.room(prompt_tokens, MAX_TOKENS, (dearest_input(info), info.price_output or 0.0))
-                began = self._clock.monotonic()
-                text, reply = await self._asked(server, request.model_copy(update={"max_tokens": room}))
-                usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
-                took = round((self._clock.monotonic() - began) * 1000)
-                await spending.used(name, reply.model or model, usage, took)
+                prices = (dearest_input(info), info.price_output or 0.0)
+                async with spending.room(prompt_tokens, MAX_TOKENS, prices, info.priced) as room:
+                    began = self._clock.monotonic()
+                    text, reply = await self._asked(server, request.model_copy(update={"max_tokens": room}))
+                    usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
+                    took = round((self._clock.monotonic() - began) * 1000)
+                    await spending.used(name, reply.model or model, usage, took)
         if not text:
             raise ProviderError(N_("The model answered nothing; try another one."), code="empty_reply")
         return text

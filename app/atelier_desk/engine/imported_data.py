@@ -94,6 +94,7 @@ async def hold(repos: Repositories) -> None:
         "approvals": _asking(settings.approvals),
         "web": settings.web.model_copy(update={"browser": ""}),
         "memories_ask": True,
+        "monthly_unpriced": "",
         "held": tuple({grant.id: grant for grant in held}.values()),
     }
     # Before the folders are removed from their workflows: a kill in between must not lose them.

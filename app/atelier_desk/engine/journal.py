@@ -24,7 +24,9 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     EventBody,
     LimitsRaised,
+    MediaPaid,
     MemoryExtractionDone,
+    PictureDescribed,
     QueueChanged,
     RightsNarrowed,
     RunEvent,
@@ -139,14 +141,12 @@ class Part:
 
 
 def _may_follow_the_end(state: RunState, body: EventBody) -> bool:
-    """Whether an event is allowed after the end of a run.
-
-    A failed run can be resumed while its sub-agents continue; changes by a person to the context or to queued messages
-    are not work, nor are titles and memory extraction.
-    """
+    """A failed run can be taken up again, and its sub-agents go on meanwhile; what a person changes of the context or of the messages that
+    wait is not work, and neither is a title or what is to be remembered. What a stopped call paid for, or is given back, is counted."""
     if state.failed and isinstance(body, RunResumed | ChildFinished | ChildAsked | ChildAnswered | LimitsRaised | RightsNarrowed):
         return True
-    return isinstance(body, EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged)
+    beside = EntryPinned | CompactionUndone | TitleGenerated | MemoryExtractionDone | QueueChanged | MediaPaid | PictureDescribed
+    return isinstance(body, beside)
 
 
 class Journal:

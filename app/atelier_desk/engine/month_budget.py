@@ -1,8 +1,9 @@
-"""Monthly cost limit for all model requests: runs, sub-agents, titles, memory extraction.
+"""What all paid requests together may cost in a calendar month, whoever makes them: runs, sub-agents, titles, memory extraction, pictures,
+3D models, embeddings.
 
-Past costs are read from the journal, so they survive a restart, and updated as events are committed. The possible cost
-of a request is reserved from its approval until its usage is committed: concurrent runs never exceed the limit
-together.
+What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a request may still cost
+is held from the moment it is allowed until its usage is committed: two runs at once never exceed the limit together. A request whose price
+nobody knows cannot be held against the limit: it is refused, until the person enters a price or allows such requests for the month.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,6 +32,8 @@ HOLD_S = 3_600.0
 """Seconds after which a request without further news counts as over."""
 COPIED = timedelta(minutes=1)
 """Commits are faster: older usage was not spent now."""
+LEAST_PART = 1e-9
+"""US dollars that sums of binary fractions may be wrong by."""
 WARN_AT = 0.8
 """Fraction of the limit at which the person is warned."""
 
@@ -43,14 +47,27 @@ async def nothing_kept(_month: str) -> None:
     """Do nothing: nobody to notify."""
 
 
+@dataclass(slots=True, eq=False)
+class Hold:
+    """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which there is one at a
+    time; the run's end frees it too."""
+
+    run_id: str = ""
+    cost: float = 0.0
+    since: float = 0.0
+    own: bool = False
+
+
 class MonthBudget:
-    """Reserves for all requests, by the calendar month of this machine.
+    """Reserves for all requests. The month is that of this machine's calendar.
 
     Attributes:
-        limit: US dollars per month; 0 for no limit.
-        spent_since: returns the cost since a time, from the journal.
-        warn: called once with the month when most of the limit is used.
+        limit: US dollars a month; 0 for no limit.
+        unpriced: whether requests whose price is not known are allowed this month.
+        spent_since: what was spent since then, from the journal.
+        warn: is told the month, once, when most of the limit is used.
         raise_limit: adds US dollars to the limit.
+        allow_unpriced: allows requests whose price is not known until the month ends.
     """
 
     def __init__(self, clock: Clock, bus: EventBus) -> None:
@@ -60,16 +77,23 @@ class MonthBudget:
         self.spent_since: Callable[[datetime], Awaitable[float]] = nothing_spent
         self.warn: Callable[[str], Coroutine[Any, Any, None]] = nothing_kept
         self.raise_limit: Callable[[float], Awaitable[object]] | None = None
+        self.allow_unpriced: Callable[[], Awaitable[object]] | None = None
+        self._unpriced = ""
         self._warned = ""
         self._month = ""
         self._spent = 0.0
-        self._held: dict[str, list[tuple[float, float]]] = {}
+        self._held: list[Hold] = []
         self._reading = asyncio.Lock()
         bus.subscribe(self._heard)
 
-    def apply(self, limit: float, warned: str) -> None:
-        """Apply the settings: the limit, and the month of the last warning."""
-        self.limit, self._warned = limit, warned
+    def apply(self, limit: float, warned: str, unpriced: str) -> None:
+        """Follow the settings: the limit, the month in which the person was warned, and that in which requests without a price are
+        allowed."""
+        self.limit, self._warned, self._unpriced = limit, warned, unpriced
+
+    @property
+    def unpriced(self) -> bool:
+        return not self.limit or self._unpriced == self._now()
 
     async def prepare(self) -> None:
         """Read this month's cost if it is not known yet; await it before ``reserve``."""
@@ -85,11 +109,23 @@ class MonthBudget:
                     self._look()
 
     def reserve(
-        self, state: RunState, *, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], within_run: bool = True
+        self,
+        state: RunState,
+        *,
+        prompt_tokens: int,
+        reply_tokens: int,
+        prices: tuple[float, float],
+        priced: bool = True,
+        within_run: bool = True,
+        hold: Hold | None = None,
     ) -> int | budget.ReachedLimit:
-        """Like ``policy.budget.reserve`` with the limits of a run and this month's.
+        """``policy.budget.reserve`` with the caps of a run and this month's.
 
-        ``within_run`` False ignores the run's own.
+        Args:
+            priced: False when the model's prices are not all known.
+            within_run: False leaves out the run's own caps.
+            hold: set aside what a request beside the run's own replies may cost; who gives it frees it (``free``) when nothing is
+                committed of the request.
         """
         if within_run:
             room = budget.reserve(
@@ -98,25 +134,58 @@ class MonthBudget:
             if isinstance(room, budget.ReachedLimit):
                 return room
             reply_tokens = room
-        if not self.limit or not any(prices):
+        if not self.limit:
             return reply_tokens
-        spent = self._spent if self._month == self._now() else 0.0
-        left = self.limit - spent - self._on_hold()
+        if not priced and not self.unpriced:
+            return budget.ReachedLimit(LimitKind.UNPRICED, self._spent_now(), self.limit)
+        if not any(prices):
+            return reply_tokens
+        left = self._left()
         found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
         if isinstance(found, budget.Needed):
-            return budget.ReachedLimit(LimitKind.MONTH, spent, self.limit, needed=found.cost, left=max(0.0, left))
-        cost = budget.cost_of(prompt_tokens, found, prices)
-        self._held.setdefault(state.run_id, []).append((cost, self._clock.monotonic()))
+            return budget.ReachedLimit(LimitKind.MONTH, self._spent_now(), self.limit, needed=found.cost, left=max(0.0, left))
+        hold = hold if hold is not None else Hold(own=True)
+        hold.run_id = state.run_id
+        self._hold(hold, budget.cost_of(prompt_tokens, found, prices))
         return found
 
-    def release(self, run_id: str) -> None:
-        """Release reservations of a run whose requests ended without usage."""
-        self._held.pop(run_id, None)
+    def hold(self, hold: Hold, cost: float | None) -> budget.ReachedLimit | None:
+        """Set aside US dollars for a request of a fixed price (None: nobody knows it) until ``free``; the limit that has no room for it."""
+        if not self.limit:
+            return None
+        if cost is None:
+            return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._spent_now(), self.limit)
+        left = self._left()
+        if cost > left + LEAST_PART:
+            return budget.ReachedLimit(LimitKind.MONTH, self._spent_now(), self.limit, needed=cost, left=max(0.0, left))
+        self._hold(hold, cost)
+        return None
 
-    def _on_hold(self) -> float:
+    def free(self, hold: Hold) -> None:
+        """A request is over: what it cost is counted, or it cost nothing. Doing it again changes nothing."""
+        if hold in self._held:
+            self._held.remove(hold)
+
+    def count(self, cost: float) -> None:
+        """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""
+        self._spent = max(0.0, self._spent + cost)
+        self._look()
+
+    def release(self, run_id: str) -> None:
+        """The run's own request is over without a word of what it used."""
+        self._held = [each for each in self._held if not (each.own and each.run_id == run_id)]
+
+    def _hold(self, hold: Hold, cost: float) -> None:
+        hold.cost, hold.since = cost, self._clock.monotonic()
+        self._held.append(hold)
+
+    def _spent_now(self) -> float:
+        return self._spent if self._month == self._now() else 0.0
+
+    def _left(self) -> float:
         oldest = self._clock.monotonic() - HOLD_S
-        self._held = {run: kept for run, held in self._held.items() if (kept := [each for each in held if each[1] >= oldest])}
-        return sum(cost for held in self._held.values() for cost, _since in held)
+        self._held = [each for each in self._held if each.since >= oldest]
+        return self.limit - self._spent_now() - sum(each.cost for each in self._held)
 
     def _heard(self, event: StreamEvent) -> None:
         """Update the cost from a committed event, directly after each commit."""
@@ -126,13 +195,13 @@ class MonthBudget:
             return  # a fork repeats past events, and paid nothing for them
         said = event.payload
         if isinstance(said, payloads.UsageUpdated):
-            cost = max(0.0, said.cost or 0.0)
-            self._spent += cost
-            held = self._held.get(event.run_id)
-            if held:
+            cost = said.cost or 0.0
+            held = [each for each in self._held if each.run_id == event.run_id]
+            if held and cost >= 0:
                 # Among several it was the smallest reservation that covers this cost.
-                held.remove(min((each for each in held if each[0] >= cost), default=max(held)))
-            self._look()
+                fits = [each for each in held if each.cost >= cost]
+                self.free(min(fits, key=lambda each: each.cost) if fits else max(held, key=lambda each: each.cost))
+            self.count(cost)
         elif isinstance(said, payloads.RunStatusChanged):
             status = RunStatus(said.status)
             if status.final or status.held:

@@ -26,7 +26,7 @@ RETRY_REASONS = {
     "timeout": N_("the server did not answer in time"),
 }
 """By error code; other values are already sentences."""
-MONEY = frozenset({"cost", "month"})
+MONEY = frozenset({"cost", "month", "unpriced"})
 """Limits in US dollars."""
 LIMITS = {
     "iterations": N_("Limit of steps reached"),
@@ -35,6 +35,7 @@ LIMITS = {
     "cost": N_("Limit of cost reached"),
     "time": N_("Limit of time reached"),
     "month": N_("Monthly cost limit reached"),
+    "unpriced": N_("The price of the model is not known"),
 }
 COMPACTIONS = {
     "cut_results": N_("old tool results are sent shortened"),
@@ -151,11 +152,10 @@ def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
-    """Return why a run stopped before its limit: a request is only sent if the remainder suffices. Empty if the limit is
-    used up.
-
-    ``details`` may give the possible cost of the request (``needed``) and what is ``left``.
-    """
+    """Why a run stopped before its cap: a request is sent only when what is left is enough for it, and when its price is known. Empty when
+    the cap is used up. ``details`` may say what the request may cost (``needed``) and what is ``left``."""
+    if kind == "unpriced":
+        return _("The monthly cost limit cannot be kept without it. Enter the price with the provider, or allow such requests this month.")
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))
         return _(

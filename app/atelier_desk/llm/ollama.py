@@ -11,7 +11,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
-from atelier_desk.llm.provider import HttpProvider
+from atelier_desk.llm.provider import HttpProvider, counted_tokens
 from atelier_desk.llm.replies.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name
 from atelier_desk.llm.replies.provider_data import returned
@@ -90,9 +90,9 @@ class OllamaProvider(HttpProvider):
         item = {"name": model, "capabilities": shown.get("capabilities"), "details": {"context_length": window}}
         return merge_profile(self.kind, self._info(item))
 
-    async def embeddings(self, payload: dict[str, object], model: str) -> Any:
+    async def embeddings(self, payload: dict[str, object], model: str) -> tuple[Any, int | None]:
         answer = await self.json("POST", "/api/embed", payload, model=model)
-        return answer.get("embeddings") if isinstance(answer, dict) else None
+        return answer.get("embeddings") if isinstance(answer, dict) else None, counted_tokens(answer, "prompt_eval_count")
 
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         details = item["details"] if isinstance(item.get("details"), dict) else {}

@@ -34,7 +34,7 @@ class Profile:
     context_window: int | None = None
     max_output: int | None = None
     prices: Prices | None = None
-    dialect: ToolDialect = ToolDialect.XML
+    dialect: ToolDialect = ToolDialect.NATIVE
     edit_forms: tuple[str, ...] = _USUAL_FORMS
 
 
@@ -155,11 +155,10 @@ def merge_profile(kind: ProviderKind, info: ModelInfo, *, own: bool = True) -> M
 
 
 def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
-    """Return an agent's dialect: as configured, otherwise guided for the starter, native if tools are known to work, else
-    XML.
+    """How an agent's calls are written: as configured, else guided for the starter model, XML where tools do not work, else native.
 
-    Unknown means XML: servers silently ignore ``tools`` if a model's template has no place for them (seen with
-    llama.cpp).
+    Unknown means native: most servers and models take ``tools`` by now, and some read nothing else. A server that refuses or ignores them
+    (llama.cpp does, when a model's template has no place for them) is noticed at the first reply; see ``llm.replies.tool_refusal``.
     """
     if config.tool_dialect is not ToolDialect.AUTO:
         return config.tool_dialect
@@ -176,4 +175,4 @@ def looks_like_embedder(model: str) -> bool:
 
 
 def _dialect(supports_tools: bool | None) -> ToolDialect:
-    return ToolDialect.NATIVE if supports_tools else ToolDialect.XML
+    return ToolDialect.XML if supports_tools is False else ToolDialect.NATIVE

@@ -48,6 +48,13 @@ def named_in(field: str, text: str) -> bool:
     return re.search(rf"(?<![a-z_]){re.escape(field)}(?!_)", text) is not None
 
 
+def counted_tokens(answer: Any, *names: str) -> int | None:
+    """A number of tokens that stands in an answer; None when none does."""
+    for name in names:
+        answer = answer.get(name) if isinstance(answer, dict) else None
+    return answer if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < 1e9 else None
+
+
 class HttpProvider(ABC):
     """A chat provider over HTTP.
 
@@ -198,15 +205,17 @@ class HttpProvider(ABC):
             return {}
         return answer if isinstance(answer, dict) else {}
 
-    async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
-        """Return the vectors of ``payload["input"]`` in order, in the server's format; anything else if it returned none.
+    async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[Any, int | None]:
+        """Vectors for the texts of ``payload["input"]``, in their order, as the server has them (anything else when it gave none), and the
+        tokens that it counted.
 
         Raises:
             ProviderError: the server cannot be reached or has no such page.
         """
-        items = self.items(await self.json("POST", "/embeddings", payload, model=model), "data")
+        answer = await self.json("POST", "/embeddings", payload, model=model)
+        items = self.items(answer, "data")
         items.sort(key=lambda item: item["index"] if isinstance(item.get("index"), int) else 0)
-        return [item.get("embedding") for item in items]
+        return [item.get("embedding") for item in items], counted_tokens(answer, "usage", "prompt_tokens")
 
     def items(self, answer: Any, key: str, name: str = "") -> list[dict[str, Any]]:
         """Return the objects of a list in an answer, or of a bare list (Together's models).

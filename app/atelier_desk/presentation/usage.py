@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import cost, percent
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import cost, cost_bound, number, percent
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.usage import MonthUsage, UsageSum
+    from atelier_desk.domain.usage import EmbeddingOffer, MonthUsage, UsageSum
 
 
 def saved_text(total: UsageSum) -> str:
@@ -23,11 +23,26 @@ def month_text(month: MonthUsage) -> str:
     """What was spent this month, of how much."""
     if not month.limit:
         return _("This month: {spent}, no limit", spent=cost(month.spent))
-    return _(
+    text = _(
         "This month: {spent} of {limit} ({percent})",
         spent=cost(month.spent),
         limit=cost(month.limit),
         percent=percent(month.spent / month.limit),
+    )
+    allowed = _("Requests without a known price are allowed this month and do not count.") if month.unpriced else ""
+    return "\n".join(filter(None, (text, allowed)))
+
+
+def embedding_offer_text(offer: EmbeddingOffer) -> str:
+    """What waits to be embedded, and what that may cost."""
+    price = _("up to {cost}", cost=cost_bound(offer.cost, up=True)) if offer.cost is not None else _("price unknown")
+    return ngettext(
+        "{number} text waits to be embedded by {model} ({price}).",
+        "{number} texts wait to be embedded by {model} ({price}).",
+        offer.texts,
+        number=number(offer.texts),
+        model=offer.model,
+        price=price,
     )
 
 

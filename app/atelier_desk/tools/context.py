@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +19,7 @@ from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
+from atelier_desk.domain.usage import Payment
 from atelier_desk.tools.team import Team
 from atelier_desk.workspace.skills.find import folders_of
 
@@ -80,11 +82,26 @@ class Spending(Protocol):
 
     run_id: str
 
-    async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
-        """Return the maximum reply tokens for a request of ``prompt_tokens``; ``prices`` as in ``policy.budget.reserve``.
+    def room(
+        self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True
+    ) -> AbstractAsyncContextManager[int]:
+        """Within it: most tokens of the reply to a request that sends ``prompt_tokens``; ``prices`` as of ``policy.budget.reserve``,
+        ``priced`` False when not all of them are known. What it used is counted before it is left.
 
         Raises:
-            ToolError: a limit of the run has no room for it.
+            ToolError: a cap of the run or of the month has no room for it.
+        """
+        ...
+
+    def paying(self, provider: str, model: str, cost: float | None, what: str, where: str) -> AbstractAsyncContextManager[Payment]:
+        """Within it a request of a fixed price is sent, in US dollars (None: nobody knows it). It is counted before; what the service
+        refused, or gives back, is taken from the sum again.
+
+        Args:
+            what, where: what is bought, and where its price can be entered, for the error.
+
+        Raises:
+            ToolError: ``limit``: a cap of the run or of the month has no room for it, or the price is not known.
         """
         ...
 

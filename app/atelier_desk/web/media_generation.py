@@ -6,7 +6,8 @@ import asyncio
 import base64
 import binascii
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, ProviderError, ToolError
 from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.domain.usage import Payment
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.wire.http import HttpClient, RawBody, Timeouts
 from atelier_desk.web.credentials import credentials
@@ -37,8 +39,16 @@ SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "15
 _HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
 Say = Callable[[int, bool], None]
 """``say(percent, stops)``: how far a job is, and whether stopping the call still stops it."""
+Paying = Callable[[str, str, float | None, str], AbstractAsyncContextManager[Payment]]
+"""``paying(service, model, price, what)``: within it a request is sent, which was counted before; ``price`` in US dollars, or None."""
 _MISSED = 5
 """Looks at a job that may fail one after another: it is paid for, and goes on."""
+
+
+@asynccontextmanager
+async def uncounted(_service: str, _model: str, _price: float | None, _what: str) -> AsyncIterator[Payment]:
+    """Outside of runs nothing is counted."""
+    yield Payment()
 
 
 def media_type(data: bytes) -> str:
@@ -77,11 +87,11 @@ class MediaGenerator:
         """What people call the service for 3D models."""
         return SERVICES[self.settings.models].title if self.settings.models in SERVICES else ""
 
-    async def picture(self, prompt: str, ratio: str) -> bytes:
-        """One picture.
+    async def picture(self, prompt: str, ratio: str, paying: Paying | None = None) -> bytes:
+        """One picture, counted by ``paying``.
 
         Raises:
-            ToolError: it was not set up, or the service gives something else.
+            ToolError: it was not set up, a cap has no room for it, or the service gives something else.
             ProviderError: it cannot be reached, or refuses.
         """
         if lacking := self.lacks_images():
@@ -91,7 +101,9 @@ class MediaGenerator:
             self, "images", urlsplit(settings.images).netloc, settings.images, settings.images_key_env, _IMAGE_WAIT
         ) as service:
             payload = {"model": settings.images_model, "prompt": prompt, "n": 1, "size": SIZES[ratio]}
-            said = await service.json("POST", "/images/generations", payload)
+            name = urlsplit(settings.images).netloc
+            async with (paying or uncounted)(name, settings.images_model, settings.images_price, "a picture"):
+                said = await service.json("POST", "/images/generations", payload)
         rows = said.get("data") if isinstance(said, dict) else None
         first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
         if isinstance(first.get("b64_json"), str):
@@ -105,9 +117,9 @@ class MediaGenerator:
             raise ToolError("The service that makes pictures answered something that is no picture. Try again.", code="bad_answer")
         return data
 
-    async def model(self, job: Job, say: Say) -> bytes:
+    async def model(self, job: Job, say: Say, paying: Paying | None = None) -> bytes:
         """A 3D model (GLB): asked for, waited for, fetched. Stopping the call stops the wait, and the work where the service lets
-        it: Meshy while the job is queued, Tripo never.
+        it: Meshy while the job is queued, Tripo never. It is counted by ``paying``.
 
         Raises:
             ToolError: it was not set up, failed, or takes too long.
@@ -117,8 +129,12 @@ class MediaGenerator:
             raise ToolError("{text}", code="not_configured", text=lacking)
         kind = SERVICES[self.settings.models]
         address = self.settings.models_address or kind.address
-        async with _Service(self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT) as service:
+        async with (
+            _Service(self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT) as service,
+            (paying or uncounted)(kind.title, "", self.settings.models_price, "a 3D model") as payment,
+        ):
             page, task = await kind.begin(service, job)
+            payment.accepted = True
             until = self._clock.monotonic() + WAIT_S
             state, missed = State(queued=True), 0
             try:
@@ -145,7 +161,7 @@ class MediaGenerator:
             except asyncio.CancelledError:
                 # A job that is over would be deleted with its model, which was paid for.
                 if kind.stops and state.queued:
-                    await _stopped(service, page)
+                    payment.returned = await _stopped(service, page)
                 raise
             return await self._fetched(state.url, address, MODEL)
 
@@ -214,13 +230,14 @@ class _Service:
         await self._http.aclose()
 
 
-async def _stopped(service: _Service, page: str) -> None:
-    """Tell a service that nobody waits any more; that it cannot be told is no error of the call."""
+async def _stopped(service: _Service, page: str) -> bool:
+    """Tell a service that nobody waits any more, and whether it heard; that it cannot be told is no error of the call."""
     try:
         async with asyncio.timeout(5):
             await service.json("DELETE", page)
     except (AtelierError, TimeoutError, asyncio.CancelledError):
-        return
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.notice_text import continue_text, retry_text, unfinished_text
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.tokens import estimate
 from tests.engine.runs.reply_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
 from tests.support.clock import ManualClock
 from tests.support.pictures import png
-from tests.support.servers.base import Failure, Reply
+from tests.support.servers.base import Call, Failure, Reply
 
 REFUSALS = {
     "openai": {"error": {"message": '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'}},
@@ -50,6 +51,77 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: st
         assert not server.requests[-1].json.get("tools")
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
         assert (await atelier.models.info("server", "test-model")).supports_tools is False
+
+
+# -- models of which nothing is known ------------------------------------------------------------------------------------------------
+
+COUNTED = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+HERMES = '<tool_call>\n{"name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "12*7"}}\n</tool_call>'
+
+
+async def test_a_model_nobody_knows_gets_native_tools_and_what_it_calls_is_remembered(tmp_path: Path) -> None:
+    async with world("openai", tmp_path) as (server, atelier):
+        assert (await atelier.models.info("server", "test-model")).supports_tools is None
+        server.script(Reply(calls=(Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}),)), Reply(text="It is 84."))
+        events = await run(atelier, tools=("CalculatorTool",))
+        assert of(events, ChunkType.TOOL_END)[0]["result"]["result"] == 84
+        assert all(request.json.get("tools") for request in server.requests if is_chat(request))
+        known = await atelier.models.info("server", "test-model")
+        assert (known.supports_tools, known.source) == (True, "learned")
+
+
+async def without_tools(tmp_path: Path) -> int:
+    """Tokens of the request without its definitions, as our estimate has them."""
+    async with world("openai", tmp_path / "measured") as (server, atelier):
+        await atelier.models.edit("server", "test-model", supports_tools=True)
+        server.script(Reply(text="Hello."))
+        await run(atelier, tools=MANY)
+        chat = next(request.json for request in server.requests if is_chat(request))
+        return estimate(str(chat["messages"]))
+
+
+MANY = ("CalculatorTool", "section:file_ops", "section:web_ops", "section:memory_ops")
+
+
+@pytest.mark.parametrize("how", ["written", "ignored"])
+async def test_a_model_that_cannot_be_given_native_tools_gets_them_as_text(how: str, tmp_path: Path) -> None:
+    """A server without a parser hands on what the model writes; one whose template has no place for tools leaves them out."""
+    counted = {**COUNTED, "prompt_tokens": await without_tools(tmp_path)}
+    first = Reply(text=HERMES) if how == "written" else Reply(text="I have no tools.", usage=counted)
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(first, Reply(text=WRITTEN), Reply(text="It is 84."))
+        events = await run(atelier, tools=MANY)
+        assert (events[-1].data["status"], last_message(events)["content"]) == ("completed", "It is 84.")
+        assert of(events, ChunkType.TOOL_END)[0]["result"]["result"] == 84
+        chats = [request.json for request in server.requests if is_chat(request)]
+        assert [bool(chat.get("tools")) for chat in chats] == [True, False, False]
+        assert (await atelier.models.info("server", "test-model")).supports_tools is False
+        (retry,) = of(events, ChunkType.RETRY)
+        assert retry["reason"] == "tools_refused"
+        total = (await atelier.workflows.list())[0].usage
+        assert total.tokens_output >= 3 * 7, "the reply that was given up was paid for"
+
+
+@pytest.mark.parametrize(
+    ("text", "usage"),
+    [("Hello.", COUNTED), ("Write <tool_call> tags.", COUNTED), ("x", None), ("x", {**COUNTED, "prompt_tokens": 90_000})],
+)
+async def test_an_answer_without_calls_is_an_answer(text: str, usage: dict[str, int] | None, tmp_path: Path) -> None:
+    async with world("openai", tmp_path) as (server, atelier):
+        server.script(*[Reply(text=text, usage=usage)] * 2)
+        await run(atelier, tools=MANY)
+        events = await run(atelier, tools=MANY)
+        assert (events[-1].data["status"], of(events, ChunkType.RETRY)) == ("completed", [])
+        assert (await atelier.models.info("server", "test-model")).supports_tools is None
+
+
+@pytest.mark.parametrize(("chosen", "sent"), [(True, [True]), (False, [False])])
+async def test_what_the_person_chose_for_the_model_is_used(chosen: bool, sent: list[bool], tmp_path: Path) -> None:
+    async with world("openai", tmp_path) as (server, atelier):
+        await atelier.models.edit("server", "test-model", supports_tools=chosen)
+        server.script(Reply(text="Hello."))
+        await run(atelier, tools=("CalculatorTool",))
+        assert [bool(request.json.get("tools")) for request in server.requests if is_chat(request)] == sent
 
 
 ONLY_SOME = "Invalid content type. {} is only supported by certain models."

@@ -309,7 +309,7 @@ async def test_what_the_list_says_of_a_model_counts(google_server: FakeGoogle, c
 
 
 async def test_vectors(google_server: FakeGoogle, chat: Any) -> None:
-    found = await chat.embeddings({"model": "gemini-embedding-001", "input": ["a", "b"]}, "gemini-embedding-001")
+    found, _tokens = await chat.embeddings({"model": "gemini-embedding-001", "input": ["a", "b"]}, "gemini-embedding-001")
     assert [len(vector) for vector in found] == [8, 8]
     assert found[0] != found[1]
     asked = google_server.of("/v1beta/models/gemini-embedding-001:batchEmbedContents")[0].json

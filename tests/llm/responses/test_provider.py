@@ -268,7 +268,8 @@ async def test_models_and_vectors(responses_server: FakeResponses, chat: Any) ->
     first = models["gpt-5.5"]
     assert (first.supports_tools, first.supports_thinking, first.context_window, first.price_input) == (True, True, 400_000, None)
     assert models["text-embedding-3-small"].embedding
-    assert len(await chat.embeddings({"model": "text-embedding-3-small", "input": ["a", "b"]}, "text-embedding-3-small")) == 2
+    vectors, tokens = await chat.embeddings({"model": "text-embedding-3-small", "input": ["a", "b"]}, "text-embedding-3-small")
+    assert (len(vectors), tokens) == (2, 3)
     health = await chat.test()
     assert (health.ok, health.models) == (True, 3)
 

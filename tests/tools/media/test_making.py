@@ -18,7 +18,7 @@ from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.files.base import SEEN
 from atelier_desk.tools.sections import MEDIA
 from atelier_desk.tools.services import ToolServices
-from atelier_desk.web.media_generation import MediaGenerator
+from atelier_desk.web.media_generation import MediaGenerator, Paying
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest
@@ -38,11 +38,11 @@ class Painter(MediaGenerator):
         self.asked: list[Any] = []
         self.gate: asyncio.Event | None = None
 
-    async def picture(self, prompt: str, ratio: str) -> bytes:
+    async def picture(self, prompt: str, ratio: str, paying: Paying | None = None) -> bytes:
         self.asked.append((prompt, ratio))
         return PNG
 
-    async def model(self, job: Any, say: Any) -> bytes:
+    async def model(self, job: Any, say: Any, paying: Paying | None = None) -> bytes:
         self.asked.append(job)
         say(40, True)
         say(80, False)

@@ -11,6 +11,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.presentation.connection_tests import connection_test_text
 from atelier_desk.support.i18n import _
+from atelier_desk.support.number_format import cost_bound
 from atelier_desk.web.media_generation import SERVICES as KNOWN
 
 
@@ -23,17 +24,22 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
     by = KNOWN.get(said.models)
     rows = [
-        (_("describing pictures"), said.sees or "-", "-", "-"),
-        (_("making pictures"), said.images_model or "-", said.images or "-", key(said.images_key_env, "images")),
+        (_("describing pictures"), said.sees or "-", "-", "-", "-"),
+        (_("making pictures"), said.images_model or "-", said.images or "-", key(said.images_key_env, "images"), _price(said.images_price)),
         (
             _("making 3D models"),
             by.title if by is not None else "-",
             (said.models_address or by.address) if by is not None else "-",
             key(said.models_key_env, said.models),
+            _price(said.models_price),
         ),
     ]
     value = {**said.model_dump(mode="json"), "keys": state.keys}
-    return Result(value, Table((_("for"), _("by"), _("address"), _("key")), rows))
+    return Result(value, Table((_("for"), _("by"), _("address"), _("key"), _("price")), rows))
+
+
+def _price(dollars: float | None) -> str:
+    return "-" if dollars is None else cost_bound(dollars, up=True)
 
 
 async def _changed(atelier: Atelier, arguments: Namespace, out: Output, **fields: object) -> Result:
@@ -47,12 +53,18 @@ async def describe(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
 
 async def images(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     address = arguments.address.rstrip("/")
-    return await _changed(atelier, arguments, out, images=address, images_model=arguments.model, images_key_env=arguments.api_key_env)
+    return await _changed(
+        atelier, arguments, out,
+        images=address, images_model=arguments.model, images_key_env=arguments.api_key_env, images_price=arguments.price,
+    )  # fmt: skip
 
 
 async def models(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     address = arguments.address.rstrip("/")
-    return await _changed(atelier, arguments, out, models=arguments.service, models_address=address, models_key_env=arguments.api_key_env)
+    return await _changed(
+        atelier, arguments, out,
+        models=arguments.service, models_address=address, models_key_env=arguments.api_key_env, models_price=arguments.price,
+    )  # fmt: skip
 
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -66,12 +78,12 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     service = {"images": "images", "models": (await atelier.media.state()).settings.models}.get(arguments.what, "")
-    fields = {
+    fields: dict[str, dict[str, str | None]] = {
         "describe": {"sees": ""},
-        "images": {"images": "", "images_model": "", "images_key_env": ""},
-        "models": {"models": "off", "models_address": "", "models_key_env": ""},
-    }[arguments.what]
-    left = await _changed(atelier, arguments, out, **fields)
+        "images": {"images": "", "images_model": "", "images_key_env": "", "images_price": None},
+        "models": {"models": "off", "models_address": "", "models_key_env": "", "models_price": None},
+    }
+    left = await _changed(atelier, arguments, out, **fields[arguments.what])
     if service not in ("", "off"):
         await atelier.media.forget_key(service)
     return left

@@ -23,6 +23,7 @@ REEMBED_WORDS = {
     "running": N_("computing embeddings"),
     "paused": N_("paused"),
     "waiting": N_("not started, or failed"),
+    "unreached": N_("the embedder cannot be reached"),
     "off": N_("no embedder is chosen"),
 }
 """By the state of ``MemoryService.reembed_state``."""
@@ -183,7 +184,10 @@ async def reembed(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         await atelier.embedder_tried()
         state = await atelier.memories.reembed_state()
         left = ngettext("{n} memory left", "{n} memories left", state["left"])
-        return Result(state, f"{_(REEMBED_WORDS[state['state']])}  {state['embedder']}  {left}")
+        cost = await atelier.embedding_costs.at_most((await atelier.settings.get()).embedder, state["left"])
+        price = _("price unknown") if cost is None else _("up to {cost}", cost=number_format.cost_bound(cost, up=True)) if cost else ""
+        words = (_(REEMBED_WORDS[state["state"]]), state["embedder"], left, price)
+        return Result({**state, "cost": cost}, "  ".join(filter(None, words)))
     done = await atelier.memories.reembed(_progress(out))
     return Result({"embedded": done}, ngettext("{n} memory embedded", "{n} memories embedded", done))
 

@@ -25,6 +25,8 @@ from atelier_desk.support.number_format import number as figure
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     if arguments.limit is not None:
         await atelier.settings.update(monthly_cost_limit=arguments.limit)
+    if arguments.allow_unpriced is not None:
+        await atelier.usage.allow_unpriced(arguments.allow_unpriced)
     async with noted_when_slow(out, _("Reading the history…")):
         rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:

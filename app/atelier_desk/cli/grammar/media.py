@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, AddCommands
+from atelier_desk.cli.parser import DATABASE, AddCommands, number
 from atelier_desk.support.i18n import _
 
 SERVICES = ("tripo", "meshy")
@@ -25,6 +25,8 @@ def register(add: AddCommands) -> None:
     for each in (images, models):
         variable = _("the environment variable that holds the key; only its name is stored")
         each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
+        price = _("what one costs, in US dollars: with a monthly limit, nothing is ordered whose price is unknown")
+        each.add_argument("--price", metavar="USD", type=number(float, least=0), help=price)
     test = group.command("test", _("check a service's key; free of charge"), needs=DATABASE)
     test.add_argument("what", choices=("images", "models"))
     remove = group.command("remove", _("disable a service and remove its key"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import BooleanOptionalAction
+
 from atelier_desk.cli.parser import DATABASE, AddCommands, number
 from atelier_desk.support.i18n import _
 
@@ -15,5 +17,10 @@ def register(add: AddCommands) -> None:
     command.add_argument("--days", metavar="N", type=days, default=30, help=_("of the last N days, today among them; 0: of all time"))
     command.add_argument(
         "--limit", metavar="USD", type=number(float, least=0), help=_("set what everything may cost in a calendar month; 0 for no limit")
+    )
+    command.add_argument(
+        "--allow-unpriced",
+        action=BooleanOptionalAction,
+        help=_("send requests without a known price until the month ends, although the limit cannot count them"),
     )
     command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))

@@ -94,8 +94,9 @@ class Number(Field):
         made.valueChanged.connect(changed)
         return cast(QWidget, made)
 
-    def show(self, control: QDoubleSpinBox, value: float | None) -> None:
-        control.setValue(control.minimum() if value is None else value if self.places else round(value))
+    def show(self, control: QDoubleSpinBox, value: float | str | None) -> None:
+        # Empty: a choice owns the field, and nothing was said of this one.
+        control.setValue(control.minimum() if value is None or isinstance(value, str) else value if self.places else round(value))
 
     def read(self, control: QDoubleSpinBox) -> float | None:
         return None if self.optional and control.value() == control.minimum() else control.value()

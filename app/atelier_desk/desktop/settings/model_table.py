@@ -227,8 +227,15 @@ def key_of(info: ModelInfo) -> str:
 
 def abilities(info: ModelInfo) -> str:
     """What a model can do, as far as it is known."""
-    known = ((info.supports_tools, N_("tools")), (info.supports_vision, N_("images")), (info.supports_thinking, N_("reasoning")))
-    return " · ".join(_(word) for can, word in known if can)
+    known = ((info.supports_vision, N_("images")), (info.supports_thinking, N_("reasoning")))
+    words = [_(word) for can, word in known if can]
+    return " · ".join(words if info.embedding or info.starter else [tool_calls(info), *words])
+
+
+def tool_calls(info: ModelInfo) -> str:
+    """How a model's tool calls are sent, unless its agent says otherwise."""
+    words = {True: N_("tools"), None: N_("tools (not tried yet)"), False: N_("tools as text")}
+    return _(words[info.supports_tools])
 
 
 def _cache_prices(info: ModelInfo) -> str:
@@ -255,4 +262,6 @@ def _learned(info: ModelInfo) -> str:
         return ""
     if info.supports_tools is False:
         return _("The server refused tool definitions, so tool calls are sent as text.")
+    if info.supports_tools:
+        return _("The model called tools, so they are sent in the server’s own form.")
     return _("The server refused longer requests and reported this limit.")

@@ -31,6 +31,8 @@ class LimitKind(StrEnum):
     TIME = "time"
     MONTH = "month"
     """Total cost in a calendar month: a setting, not a limit of the run."""
+    UNPRICED = "unpriced"
+    """A request whose price nobody knows, while there is a monthly limit: it could not be kept."""
 
 
 class PauseReason(StrEnum):

@@ -31,6 +31,7 @@ from atelier_desk.domain.events.team import (
     CompactionUndone,
     EntryPinned,
     LimitsRaised,
+    MediaPaid,
     MemoryExtractionDone,
     ParentAnswered,
     ParentAsked,
@@ -72,6 +73,7 @@ __all__ = [
     "LimitReached",
     "LimitsRaised",
     "LoopDetected",
+    "MediaPaid",
     "MemoryExtractionDone",
     "ModelReplied",
     "ModelRetried",
@@ -580,6 +582,7 @@ EventBody = Annotated[
     | TitleGenerated
     | MemoryExtractionDone
     | PictureDescribed
+    | MediaPaid
     | CompactionUndone
     | ContextCompacted
     | WindowLearned

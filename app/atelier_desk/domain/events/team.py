@@ -206,6 +206,17 @@ class PictureDescribed(Event):
     duration_ms: int = 0
 
 
+class MediaPaid(Event):
+    """A call orders pictures or a 3D model. It is counted before the request is sent, so that a kill forgets nothing; a request that the
+    service refused takes it back: ``usage.cost`` is below zero then. ``provider`` is the service."""
+
+    type: Literal["media_paid"] = "media_paid"
+    call_id: str
+    provider: str = ""
+    model: str = ""
+    usage: Usage = Usage()
+
+
 class CompactionUndone(Event):
     """A person undid a compaction.
 

@@ -77,7 +77,13 @@ class FactoryGateway:
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         model = self._factory(agent)
         info = ModelInfo(
-            provider=agent.provider, name=agent.model, context_window=self._window, supports_vision=True, price_input=0, price_output=0
+            provider=agent.provider,
+            name=agent.model,
+            context_window=self._window,
+            supports_vision=True,
+            supports_tools=True,
+            price_input=0,
+            price_output=0,
         )
         return OpenModel(model=model, plain=model, info=info, dialect=self._dialect)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
 from atelier_desk.domain import limits
@@ -104,6 +104,7 @@ class RunEnvironment:
     skills: Skills = field(default_factory=NoSkills)
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
     month: MonthBudget = field(init=False)
+    budget: InitVar[MonthBudget | None] = None
     saying: asyncio.Lock = field(default_factory=asyncio.Lock)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
@@ -114,8 +115,8 @@ class RunEnvironment:
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
 
-    def __post_init__(self) -> None:
-        self.month = MonthBudget(self.clock, self.bus)
+    def __post_init__(self, budget: MonthBudget | None) -> None:
+        self.month = budget or MonthBudget(self.clock, self.bus)
 
     def publish(self, state: RunState, said: Payload) -> None:
         """Publish a transient stream event.

@@ -27,6 +27,7 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatReque
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.journal import Follow, RunHandle
+from atelier_desk.engine.month_budget import Hold
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.blank_replies import watched
@@ -201,7 +202,8 @@ async def sample(
     prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
     wanted = min(sampling.max_tokens, state.agent.max_tokens)
     await env.month.prepare()
-    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices)
+    hold = Hold()
+    room = env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=wanted, prices=prices, priced=opened.info.priced, hold=hold)
     if isinstance(room, budget.ReachedLimit):
         return room
     request = ChatRequest(
@@ -241,6 +243,8 @@ async def sample(
         if written:
             # It costs the same: otherwise a server that withdraws its requests would exceed the run's limits unnoticed.
             background.start(_note(env, handle, sampled(ChatReply(content=written), "")), "cost of a server's request")
+        else:
+            env.month.free(hold)
         raise
     return sampled(reply, key)
 

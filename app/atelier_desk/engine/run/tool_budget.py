@@ -1,13 +1,30 @@
-"""Limits of a run for a tool call that itself asks a model."""
+"""The caps of a run and of the month, for a tool's call that pays for something itself."""
 
 from __future__ import annotations
 
-from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.events.run import PictureDescribed
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from atelier_desk.domain.errors import ProviderError, ToolError
+from atelier_desk.domain.events.run import LimitKind, MediaPaid, PictureDescribed
 from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.journal import RunHandle
+from atelier_desk.engine.month_budget import Hold
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.policy import budget
+from atelier_desk.policy.budget import caps
+from atelier_desk.support.number_format import cost_bound
+
+SENT = frozenset({"timeout", "truncated", "bad_response"})
+"""Codes of errors after which a service may have done, and charge for, what it was asked."""
+UNPRICED = (
+    "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user can enter the price in "
+    "{where}, or allow requests without a known price for this month in Settings, Usage (atelier usage --allow-unpriced)."
+)
+NO_ROOM = (
+    "The user's monthly cost limit has no room for it: it costs up to {cost}, {left} is left. The user can raise it in Settings, Usage."
+)
 
 
 class CallSpending:
@@ -19,14 +36,57 @@ class CallSpending:
         self._call_id = call_id
         self.run_id = handle.run_id
 
-    async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float]) -> int:
+    @asynccontextmanager
+    async def room(self, prompt_tokens: int, reply_tokens: int, prices: tuple[float, float], priced: bool = True) -> AsyncIterator[int]:
         await self._env.month.prepare()
-        state = self._handle.current
-        room = self._env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
+        hold, state = Hold(), self._handle.current
+        room = self._env.month.reserve(
+            state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices, priced=priced, hold=hold
+        )
         if isinstance(room, budget.ReachedLimit):
+            if room.limit is LimitKind.UNPRICED:
+                raise _unpriced("the model that sees", "Settings, Providers")
             raise ToolError("The limits of this run have no room for a request to the model that sees pictures.", code="limit")
-        return room
+        try:
+            yield room
+        finally:
+            self._env.month.free(hold)
 
     async def used(self, provider: str, model: str, usage: Usage, duration_ms: int) -> None:
         described = PictureDescribed(call_id=self._call_id, provider=provider, model=model, usage=usage, duration_ms=duration_ms)
         await self._env.journal.append(self._handle, described)
+
+    @asynccontextmanager
+    async def paying(self, provider: str, model: str, cost: float | None, what: str, where: str) -> AsyncIterator[Payment]:
+        await self._env.month.prepare()
+        hold, state = Hold(run_id=self.run_id), self._handle.current
+        cap = caps(state.agent, state.raised_limits).get(LimitKind.COST)
+        if cap is not None and cost is not None and state.spent.cost + cost > cap:
+            raise ToolError("The cost limit of this run has no room for it.", code="limit")
+        reached = self._env.month.hold(hold, cost)
+        if reached is not None and reached.limit is LimitKind.UNPRICED:
+            raise _unpriced(what, where)
+        if reached is not None:
+            left = cost_bound(reached.left, up=False)
+            raise ToolError(NO_ROOM, code="limit", cost=cost_bound(reached.needed, up=True), left=left)
+        payment = Payment()
+        try:
+            await self._count(provider, model, cost or 0.0)
+            try:
+                yield payment
+            except ProviderError as error:
+                payment.returned = payment.returned or (not payment.accepted and error.code not in SENT)
+                raise
+            finally:
+                if payment.returned:
+                    await self._count(provider, model, -(cost or 0.0))
+        finally:
+            self._env.month.free(hold)
+
+    async def _count(self, provider: str, model: str, cost: float) -> None:
+        paid = MediaPaid(call_id=self._call_id, provider=provider, model=model, usage=Usage(cost=cost))
+        await self._env.journal.append(self._handle, paid)
+
+
+def _unpriced(what: str, where: str) -> ToolError:
+    return ToolError(UNPRICED, code="limit", what=what, where=where)

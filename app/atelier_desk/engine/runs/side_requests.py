@@ -14,6 +14,8 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, Usage
+from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.month_budget import Hold
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.blank_replies import watched
@@ -72,9 +74,19 @@ class SideRequests:
         prompt_tokens = estimate(instructions + text) + 20
         prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
         await self._env.month.prepare()
-        room = self._env.month.reserve(state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices)
+        hold = Hold()
+        room = self._env.month.reserve(
+            state, prompt_tokens=prompt_tokens, reply_tokens=reply_tokens, prices=prices, priced=opened.info.priced, hold=hold
+        )
         if isinstance(room, budget.ReachedLimit):
             return SkipReason.ROOM
+        try:
+            return await self._asked(opened, state, instructions, text, prompt_tokens, room)
+        except BaseException:
+            self._env.month.free(hold)
+            raise
+
+    async def _asked(self, opened: OpenModel, state: RunState, instructions: str, text: str, prompt_tokens: int, room: int) -> SideRequest:
         request = ChatRequest(
             model=state.agent.model,
             messages=(ChatMessage(role=Role.SYSTEM, content=instructions), ChatMessage(role=Role.USER, content=text)),

@@ -32,6 +32,9 @@ from atelier_desk.engine.runs.messages import calling, check_text
 from atelier_desk.engine.runs.rights_narrowing import RightsNarrowing
 from atelier_desk.support.i18n import N_
 
+EVERYTHING = frozenset({LimitKind.MONTH, LimitKind.UNPRICED})
+"""Limits of all runs together: what a person allows there is a setting."""
+
 
 class Steering:
     """Operations on started runs for people and scripts."""
@@ -102,7 +105,10 @@ class Steering:
         month = (raise_limits or {}).get(LimitKind.MONTH)
         if month is not None and raise_limits is not None and self._env.month.raise_limit is not None:
             await self._env.month.raise_limit(month)
-            raise_limits = {kind: amount for kind, amount in raise_limits.items() if kind != LimitKind.MONTH}
+        if LimitKind.UNPRICED in (raise_limits or {}) and self._env.month.allow_unpriced is not None:
+            await self._env.month.allow_unpriced()
+        # Both hold for everything, not for the run.
+        raise_limits = {kind: amount for kind, amount in (raise_limits or {}).items() if kind not in EVERYTHING}
         if live.handle.current.failed:
             # No other turn may begin while checking that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):

@@ -26,6 +26,7 @@ from atelier_desk.domain.memory import (
     MemoryType,
     expiry,
 )
+from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
@@ -58,13 +59,15 @@ class MemoryService(MemoryMaintenance):
     """Memories. Changes are announced as ``memory`` with the memory's id.
 
     Attributes:
-        reembedding: ``(done, total)`` while vectors are computed, else None.
+        reembedding: ``(done, total)`` while vectors are computed again, else None.
+        waits: vectors that are missing may cost something: none are made before the person says so (``embed_now``).
     """
 
     def __init__(self, context: ServiceContext) -> None:
         super().__init__(context)
         self._task: asyncio.Task[int] | None = None
         self.reembedding: tuple[int, int] | None = None
+        self.waits = False
 
     async def list(
         self,
@@ -282,6 +285,7 @@ class MemoryService(MemoryMaintenance):
         before = search.embedder
         if settings.embedder_paused:
             await self._context.settings.update(embedder_paused=False)
+        self.waits = False
         try:
             announce(0, await search.to_embed())
             done = await search.reembed(announce)
@@ -292,6 +296,20 @@ class MemoryService(MemoryMaintenance):
         finally:
             self.reembedding = None
             self._context.bus.changed("memory", REEMBED)
+
+    async def offer(self) -> EmbeddingOffer | None:
+        """What waits for the person's word; None when nothing does."""
+        if not self.waits or self._context.embedder is None:
+            return None
+        texts = await self._context.memory_search.to_embed() + await self._context.projects.waiting_texts()
+        chosen = (await self._context.settings.get()).embedder
+        cost = await self._context.embedding_costs.at_most(chosen, texts)
+        return EmbeddingOffer(texts, f"{chosen.provider}/{chosen.model}", cost) if texts else None
+
+    async def embed_now(self) -> None:
+        """Make all vectors that are missing, in the background: the person said so."""
+        await self.resume_reembed()
+        await self._context.projects.follow_embedder()
 
     async def unfinished(self) -> bool:
         """Whether memories lack a vector of the configured embedder, or searches still use the previous one."""

@@ -136,6 +136,16 @@ class ModelService:
         self._known[provider, model] = (now + known_for, info)
         return info
 
+    async def stored_info(self, provider: str, model: str) -> ModelInfo:
+        """What is known of one model without asking its server, when that includes a price; else as ``info``.
+
+        Raises:
+            NotFoundError: no such provider. UsageError: it is disabled.
+        """
+        config = await self._context.providers.get(provider)
+        known = with_learned(await self._assumed(config, model), await self._edited(config.name, model))
+        return known if known.price_input is not None else await self.info(provider, model)
+
     async def _assumed(self, config: ProviderConfig, model: str) -> ModelInfo:
         """Return the assumptions about a model without server information."""
         info = merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config))

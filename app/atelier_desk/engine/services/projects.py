@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import limits
 from atelier_desk.domain.documents import DOCUMENTS
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.project import (
     FOUND_MAX,
     Direction,
@@ -67,9 +68,13 @@ class ProjectService:
         self._context = context
         self._repo = context.repos.projects
         self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
-        self._ingestions = Ingestions(self._repo, self._indexes, self._embedder, context.clock, self._announce, (context.datadir.root,))
+        self._ingestions = Ingestions(
+            self._repo, self._indexes, self._embedding_with, context.clock, self._announce, (context.datadir.root,)
+        )
         self.some = False
         """Whether any project exists; known after ``load``."""
+        self.waits = False
+        """Vectors may cost something: texts are read and get none before the person says so."""
 
     async def load(self) -> None:
         """Check whether there are projects, so that agents are only offered their tools then."""
@@ -136,6 +141,8 @@ class ProjectService:
         await self._repo.save(changed)
         self._announce(project_id)
         on = {field for field, value in given.items() if value and not getattr(project, field)}
+        if "embedded" in on:
+            self.waits = False
         if "embedded" in on or (on and changed.watched and changed.loaded):
             await self._catch_up(changed)
         return changed
@@ -153,7 +160,7 @@ class ProjectService:
 
     async def _read_on(self, project: Project) -> None:
         try:
-            await self.ingest(project.id)
+            await self._ingest(project.id)
         except AtelierError as error:
             log.info("a project was not gone on with: %s", error)
             if project.watched and project.loaded and project.root:
@@ -179,6 +186,10 @@ class ProjectService:
         Raises:
             UsageError: the project has no folder, it is missing, or a path is outside.
         """
+        self.waits = False
+        await self._ingest(project_id, paths, force=force, emptied=emptied)
+
+    async def _ingest(self, project_id: str, paths: Sequence[str] = (), *, force: bool = False, emptied: bool = False) -> None:
         project = await self._repo.get(project_id)
         await self._ingestions.start(project, [_below(project, path) for path in paths], force=force, emptied=emptied)
         if project.watched:
@@ -234,15 +245,26 @@ class ProjectService:
         """
         if self._embedder() is None:
             raise UsageError(N_("No embedder is chosen in the settings; there is nothing to compute."), code="no_embedder")
+        self.waits = False
         await self._ingestions.embed(await self._repo.get(project_id), kinds, force=force)
 
     async def follow_embedder(self) -> None:
         """Make the projects' missing vectors for the configured embedder, in the background; others are kept."""
+        self.waits = False
         if self._embedder() is None:
             return
         for project in await self._repo.list():
             if project.embedded and not project.pending and not self._ingestions.busy(project.id):
                 await self._ingestions.embed(project)
+
+    async def waiting_texts(self) -> int:
+        """Texts of projects without a vector of the embedder of the settings, while they wait for the person's word."""
+        count = 0
+        for project in await self._repo.list() if self.waits else ():
+            if project.embedded:
+                texts, vectors = await in_tool_thread((await self._indexes.get(project.id)).texts)
+                count += max(0, texts - vectors)
+        return count
 
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
         """Return folders (these, or all granted ones) outside any project that nobody was asked about.
@@ -295,6 +317,10 @@ class ProjectService:
         for project in await self._repo.list():
             if project.pending or (project.watched and project.loaded and project.ingested_at is not None and project.root):
                 await self._read_on(project)
+        if self.waits:
+            for project in await self._repo.list():
+                await self._ingestions.wait(project.id)
+            self._context.bus.changed("memory", EMBEDDING_OFFER)
 
     async def aclose(self) -> None:
         """Pause all indexing, and end its processes."""
@@ -500,6 +526,10 @@ class ProjectService:
                 if entity_id.startswith(project_key(project.id)):
                     return project, await self._indexes.get(project.id)
         raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
+
+    def _embedding_with(self) -> Embedder | None:
+        """What ingestions make vectors with: nothing while that waits for the person's word."""
+        return None if self.waits else self._embedder()
 
     def _embedder(self) -> Embedder | None:
         return self._context.embedder

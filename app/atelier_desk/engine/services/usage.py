@@ -39,7 +39,7 @@ class UsageService:
             sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
         return [
-            UsageRow(day, workflow, names.get(workflow) or _("(deleted)"), agent, provider, model, total)
+            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else _("Embeddings")), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
@@ -48,21 +48,28 @@ class UsageService:
         return self._context.repos.history.reading
 
     async def spent_since(self, since: datetime) -> float:
-        """US dollars that requests cost since then, as far as prices are known, also of what was deleted. A copy of a workflow costs
-        nothing: what two runs have of the same time and figures counts once."""
+        """Return the cost of requests since then in US dollars, as far as prices are known, including deleted ones.
+
+        Copied workflows cost nothing: usage with equal time and figures counts once. A refund lowers only its own run.
+        """
         kept = await self._context.repos.used.spent(since)
         return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in kept)
 
     async def month(self) -> MonthUsage:
         """Return this month's cost, and the limit."""
         now = self._context.clock.now()
-        limit = (await self._context.settings.get()).monthly_cost_limit
-        return MonthUsage(month_of(now), await self.spent_since(month_start(now)), limit)
+        settings = await self._context.settings.get()
+        spent = await self.spent_since(month_start(now))
+        return MonthUsage(month_of(now), spent, settings.monthly_cost_limit, settings.monthly_unpriced == month_of(now))
 
     async def warn(self, month: str) -> None:
         """Warn once a month that most of the limit is used."""
         await self._context.settings.update(monthly_warned=month)
         self._context.bus.changed("usage", month)
+
+    async def allow_unpriced(self, allowed: bool = True) -> None:
+        """Send requests whose price is not known, until the month ends, although the monthly limit cannot count them; or no more."""
+        await self._context.settings.update(monthly_unpriced=month_of(self._context.clock.now()) if allowed else "")
 
     async def raise_limit(self, amount: float) -> None:
         """Add US dollars to the monthly limit."""

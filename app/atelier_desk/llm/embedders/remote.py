@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.clock import Clock
@@ -16,6 +18,7 @@ from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.profiles import bare_name
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.llm.tokens import estimate
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +46,23 @@ _SHORTENED = {
 }
 
 
+@dataclass(slots=True)
+class EmbeddingUse:
+    """Tokens that a request sends: estimated, and then as its server counted them."""
+
+    tokens: int
+
+
+Meter = Callable[[str, str, int], AbstractAsyncContextManager[EmbeddingUse]]
+"""``meter(provider, model, tokens)``: within it one request is sent, whose ``tokens`` are an estimate."""
+
+
+@asynccontextmanager
+async def uncounted(_provider: str, _model: str, tokens: int) -> AsyncIterator[EmbeddingUse]:
+    """Nobody counts what it costs."""
+    yield EmbeddingUse(tokens)
+
+
 class RemoteEmbedder:
     """Vectors of one model of a server; made by ``open``, which determines the dimension.
 
@@ -51,30 +71,40 @@ class RemoteEmbedder:
         dimension: length of each vector.
     """
 
-    def __init__(self, provider: HttpProvider, model: str, dimension: int) -> None:
+    def __init__(self, provider: HttpProvider, model: str, dimension: int, meter: Meter) -> None:
         self._provider = provider
+        self._meter = meter
         self._model = model
         self.dimension = dimension
         self.id = f"{provider.kind}:{model.removesuffix(':latest')}:{dimension}"
 
     @classmethod
     async def open(
-        cls, config: ProviderConfig, model: str, vault: KeyVault, clock: Clock, *, dimension: int | None = None
+        cls,
+        config: ProviderConfig,
+        model: str,
+        vault: KeyVault,
+        clock: Clock,
+        *,
+        dimension: int | None = None,
+        meter: Meter | None = None,
     ) -> RemoteEmbedder:
-        """Return an embedder with this dimension, or the model's own, determined by one request.
+        """An embedder of this dimension, or of the dimension the model has, which one request finds out. ``meter`` counts its requests.
 
         Raises:
-            UsageError: the provider's base URL is invalid, or its kind has no embedders.
-            ProviderError: the server cannot be reached, or returns no vectors.
+            UsageError: the provider's base URL cannot be one, or its kind has no embedders.
+            ProviderError: the server cannot be reached, or does not give vectors.
+            LimitError: the monthly cost limit has no room for that request.
         """
+        meter = meter or uncounted
         provider = create_http_provider(config, vault, clock)
         if dimension is None:
             try:
-                dimension = len((await _request(provider, model, ["dimension"], None))[0])
+                dimension = len((await _request(provider, model, ["dimension"], None, meter))[0])
             except BaseException:
                 await provider.aclose()
                 raise
-        return cls(provider, model, dimension)
+        return cls(provider, model, dimension, meter)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
         """See ``atelier_desk.llm.base.Embedder.embed``.
@@ -101,7 +131,7 @@ class RemoteEmbedder:
         Models with a context of only 512 tokens are common, and servers refuse longer texts or batches.
         """
         try:
-            return await _request(self._provider, self._model, texts, self.dimension)
+            return await _request(self._provider, self._model, texts, self.dimension, self._meter)
         except ContextOverflowError:
             if len(texts) == 1 and len(texts[0]) <= SHORTEST:
                 raise
@@ -128,13 +158,15 @@ class RemoteEmbedder:
         return unit
 
 
-async def _request(provider: HttpProvider, model: str, texts: list[str], dimension: int | None) -> list[Any]:
+async def _request(provider: HttpProvider, model: str, texts: list[str], dimension: int | None, meter: Meter) -> list[Any]:
     """Return the vectors of one batch in order: lists of numbers or arrays."""
     payload: dict[str, Any] = {"model": model, "input": texts}
     parameter, native = _SHORTENED.get(bare_name(model), ("", 0))
     if parameter and dimension is not None and dimension != native:
         payload[parameter] = dimension
-    given = await provider.embeddings(payload, model)
+    async with meter(provider.name, model, sum(map(estimate, texts))) as use:
+        given, tokens = await provider.embeddings(payload, model)
+        use.tokens = use.tokens if tokens is None else tokens
     vectors = [_decoded(vector) for vector in given] if isinstance(given, list) else None
     if not isinstance(vectors, list) or len(vectors) != len(texts) or any(vector is None or not len(vector) for vector in vectors):
         raise provider_error(ErrorLocation(provider.name, model), "bad_response", f"no {len(texts)} vectors")

@@ -128,12 +128,12 @@ class GoogleProvider(HttpProvider):
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ContentParser(request, where)
 
-    async def embeddings(self, payload: dict[str, Any], model: str) -> Any:
+    async def embeddings(self, payload: dict[str, Any], model: str) -> tuple[Any, int | None]:
         """See ``HttpProvider.embeddings``."""
         resource = _resource(model)
         asked = [{"model": resource, "content": {"parts": [{"text": text}]}} for text in payload["input"]]
         answer = await self.json("POST", _page(model, "batchEmbedContents"), {"requests": asked}, model=model)
-        return [item.get("values") for item in self.items(answer, "embeddings")]
+        return [item.get("values") for item in self.items(answer, "embeddings")], None
 
     async def read_models(self, get: Callable[[str, str], Awaitable[Any]]) -> list[ModelInfo]:
         """Read all pages of ``GET /models``: text models and embedders."""

@@ -1,8 +1,9 @@
-"""Recognise errors of servers that accept no tool definitions."""
+"""Tells a server that takes no tool definitions, or ignores them, from one that did not like something else."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from atelier_desk.domain.errors import ProviderError
 
@@ -32,3 +33,29 @@ def refuses_tools(error: ProviderError) -> bool:
         return False
     field = str(error.params.get("field", "")).partition(".")[0]
     return field in ("tools", "tool_choice", "functions") or _WORDS.search(str(error.params.get("detail", ""))) is not None
+
+
+_WRITTEN = re.compile(
+    # Hermes, Qwen and others; Mistral; Llama 3; DeepSeek; our own XML; a fenced object
+    r"<tool_calls?>|<function(=|_call)|\[TOOL_CALLS\]|<\|python_tag\|>|<｜tool▁call|```(json|tool_call|tool_code)?\s*\{\s*\"(name|tool|function)\""
+)
+MISJUDGED = 1.35
+"""How far an estimate of tokens may be from the server's count, either way."""
+
+
+def written_as_text(content: str, names: Iterable[str]) -> bool:
+    """Whether a reply without calls writes one of these tools' calls as text: its server does not read the model's own form."""
+    found = _WRITTEN.search(content)
+    return found is not None and any(name in content[found.start() :] for name in names)
+
+
+def ignores_tools(counted: int, estimated: float, tools: float) -> bool:
+    """Whether a server left the tool definitions out of what its model read: it counted about as many tokens as the request has without
+    them. False where they are too small a part of the request to tell, and where the count is that of another request or made up.
+
+    Args:
+        counted: the tokens of the request, by the server.
+        estimated, tools: of the whole request, and of its definitions.
+    """
+    rest = estimated - tools
+    return tools > (MISJUDGED**2 - 1) * rest and rest / MISJUDGED <= counted <= rest * MISJUDGED

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any, get_args
@@ -43,10 +43,8 @@ class UsageFigures:
 
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
-    """Usage of one agent's deleted runs for one model within an hour.
-
-    It outlives the workflow: money spent stays spent.
-    """
+    """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
+    spent. Without workflow and agent it is what embeddings used."""
 
     workflow_id: str
     agent_name: str
@@ -58,21 +56,22 @@ class UsageRecord:
     duration_ms: int
 
 
+def _row(record: UsageRecord) -> dict[str, Any]:
+    return {
+        "workflow_id": record.workflow_id,
+        "agent_name": record.agent_name,
+        "provider": record.provider,
+        "model": record.model,
+        "time": record.time,
+        "usage": record.usage.model_dump_json(),
+        "requests": record.requests,
+        "duration_ms": record.duration_ms,
+    }
+
+
 def keep_spent(spent: Sequence[UsageRecord]) -> list[Statement]:
-    """Return statements for the transaction that deletes the runs."""
-    rows = [
-        {
-            "workflow_id": each.workflow_id,
-            "agent_name": each.agent_name,
-            "provider": each.provider,
-            "model": each.model,
-            "time": each.time,
-            "usage": each.usage.model_dump_json(),
-            "requests": each.requests,
-            "duration_ms": each.duration_ms,
-        }
-        for each in spent
-    ]
+    """Statements for the transaction that deletes the runs."""
+    rows = [_row(each) for each in spent]
     return [Statement("INSERT INTO spent $rows RETURN NONE", {"rows": rows})] if rows else []
 
 
@@ -96,8 +95,22 @@ class UsedRepository:
         )
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
+    async def count(self, record: UsageRecord) -> None:
+        """Add to what was used outside of runs: one row for an hour, provider and model. One at a time."""
+        key = [record.time.isoformat(), record.provider, record.model]
+        before = await self._store.query("SELECT VALUE [usage, requests, duration_ms] FROM ONLY $row", row=_outside(key))
+        if before:
+            usage, requests, duration_ms = before
+            record = replace(
+                record,
+                usage=Usage.model_validate_json(usage) + record.usage,
+                requests=requests + record.requests,
+                duration_ms=duration_ms + record.duration_ms,
+            )
+        await self._store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)}))
+
     async def spent(self, since: datetime | None = None) -> list[UsageRecord]:
-        """Return the usage of permanently deleted runs since ``since``."""
+        """What runs that are deleted for good used since then, and embeddings."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(
             f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608
@@ -136,11 +149,15 @@ async def requests_of_workflow(store: Store, workflow_id: str) -> list[RequestCh
                 body = json.loads(unpack(text))
                 if kind == "run_started":
                     found.append(RunModel(run_id, workflow_id, body["agent"]["provider"], body["agent"]["model"]))
-                elif (used := _used(run_id, time, body)).usage.tokens_input or used.usage.tokens_output:
+                elif (used := _used(run_id, time, body)).usage.was_used:
                     found.append(Request(run_id, seq, micros(used.time), used.provider, used.model, used.usage, used.duration_ms))
         if len(rows) < EVENTS_AT_ONCE:
             return found
         after = rows[-1][0]
+
+
+def _outside(key: list[str]) -> Any:
+    return record("spent", key)
 
 
 @cache

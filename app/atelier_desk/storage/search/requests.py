@@ -102,7 +102,7 @@ def of_commit(events: Iterable[RunEvent], runs: Iterable[Run], micros: Callable[
         if body.type == "run_started":
             found.append(RunModel(event.run_id, event.workflow_id, body.agent.provider, body.agent.model))
         usage = getattr(body, "usage", None)
-        if event.run_id and isinstance(usage, Usage) and (usage.tokens_input or usage.tokens_output):
+        if event.run_id and isinstance(usage, Usage) and usage.was_used:
             model = getattr(body, "model", "") or getattr(getattr(body, "reply", None), "model", "") or ""
             provider = getattr(body, "provider", "") if model else ""
             found.append(Request(event.run_id, event.seq, micros(event.time), provider, model, usage, getattr(body, "duration_ms", 0)))
@@ -154,6 +154,7 @@ def runs(db: sqlite3.Connection) -> set[str]:
 
 
 def cost(db: sqlite3.Connection, since: int) -> float:
-    """US dollars since then; a request that was copied with its workflow counts once."""
-    once = "SELECT max(max(cost, 0)) AS cost FROM request WHERE time >= ? GROUP BY time, duration_ms, tokens_input, tokens_output"
-    return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({once})", (since,)).fetchone()[0])  # noqa: S608
+    """US dollars since then. A request that was copied with its workflow counts once; a refund lowers what its own run spent."""
+    once = "SELECT min(run) AS run, cost FROM request WHERE time >= ? GROUP BY time, duration_ms, tokens_input, tokens_output, cost"
+    spent = f"SELECT max(sum(cost), 0) AS cost FROM ({once}) GROUP BY run"  # noqa: S608
+    return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({spent})", (since,)).fetchone()[0])  # noqa: S608

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -23,7 +24,7 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, seen
 from atelier_desk.tools.media.base import PICTURE, MakingTool
 from atelier_desk.tools.media.rendering import kept_picture
-from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, media_type
+from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, Paying, media_type
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath
@@ -46,6 +47,10 @@ class _ByService(MakingTool):
         if self.services.maker is None:
             raise ToolError("Nothing can be generated here.", code="unsupported")
         return self.services.maker
+
+    def paying(self, context: ToolContext) -> Paying | None:
+        """What counts an order of the call; None outside of runs."""
+        return partial(context.spending.paying, where="Settings, Images and 3D (atelier media)") if context.spending is not None else None
 
     def target(self, text: str, context: ToolContext) -> WorkspacePath:
         """Return where a result is written, checked before anything is paid for.
@@ -134,7 +139,7 @@ class GenerateImage(_ByService):
     async def run(self, input: ImageInput, context: ToolContext) -> ToolResult:
         target = await in_tool_thread(self.target, input.output_path, context)
         context.progress(5, _("Making the picture"))
-        data = await self.maker.picture(input.prompt, input.aspect_ratio)
+        data = await self.maker.picture(input.prompt, input.aspect_ratio, self.paying(context))
         parts = await in_tool_thread(self.keep, target, data, context)
         facts = {"path": target.shown, "media_type": media_type(data), "size": len(data), "message": "The picture is shown."}
         return ToolResult({"success": True, **facts}, parts=tuple(parts), state=seen(target, data))
@@ -183,7 +188,7 @@ class GenerateMultiview(_ByService):
         for number, (side, target) in enumerate(zip(SIDES, targets, strict=True)):
             context.progress(25 * number, _("Picture {number} of {count}", number=number + 1, count=len(SIDES)))
             words = f"{input.prompt}. {side} view of the whole object, centred, plain white background. {input.style}"
-            data = await self.maker.picture(words.strip(), "1:1")
+            data = await self.maker.picture(words.strip(), "1:1", self.paying(context))
             parts += await in_tool_thread(self.keep, target, data, context)
             state |= seen(target, data)
             paths.append(target.shown)
@@ -212,7 +217,7 @@ class _ModelTool(_ByService):
             context.progress(percent, text)
 
         say(1, True)
-        data = await self.maker.model(job, say)
+        data = await self.maker.model(job, say, self.paying(context))
         if not data.startswith(b"glTF"):
             raise ToolError("The service gave something that is no GLB model. Try again.", code="bad_answer")
         parts = await in_tool_thread(self.keep, target, data, context)

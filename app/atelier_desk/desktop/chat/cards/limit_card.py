@@ -89,8 +89,18 @@ class LimitButtons(QWidget):
             on=lambda: self._resume({"finish": True}),
         )
         self.stop = control(QPushButton(self), "notice-stop", N_("Stop"), on=lambda: self._host.stop_requested.emit(self.run_id))
+        self.allow = control(
+            QPushButton(self),
+            "notice-allow-unpriced",
+            N_("Allow this month"),
+            tip=N_("Send requests without a known price until the month ends; they do not count against the limit"),
+            on=lambda: self._resume({"raise_limits": {"unpriced": 1.0}}),
+        )
+        self.price = control(
+            QPushButton(self), "notice-enter-price", N_("Enter a price"), look="primary", on=lambda: self._host.provider_requested.emit("")
+        )
         flow = FlowLayout(self)
-        for widget in (self.amount, self.raising, self.finish, self.stop):
+        for widget in (self.amount, self.raising, self.price, self.allow, self.finish, self.stop):
             flow.addWidget(widget)
 
     def _resume(self, changes: dict[str, object]) -> None:
@@ -98,7 +108,12 @@ class LimitButtons(QWidget):
 
     def show_limit(self, run_id: str, kind: str, cap: float) -> None:
         self.run_id = run_id
-        self.finish.setVisible(kind != "month")  # a last answer would cost something, too
+        unpriced = kind == "unpriced"
+        self.finish.setVisible(kind != "month" and not unpriced)  # a last answer would cost something, too
+        for widget in (self.amount, self.raising):
+            widget.setVisible(not unpriced)
+        for widget in (self.price, self.allow):
+            widget.setVisible(unpriced)
         self.amount.show_kind(kind, cap)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
+from atelier_desk.desktop.settings.fields import Address, Choice, Line, Number, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 VARIABLE = N_("environment variable name")
+PRICE = N_("For the monthly cost limit: with one set, nothing is ordered whose price is unknown.")
+_PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 3, "step": 0.01, "zero": N_("Unknown")}
 USUAL = N_("Leave empty for the service's default.")
 
 
@@ -36,6 +38,8 @@ class MediaPage(FormPage):
         "images": N_("Address (image generation)"),
         "images_model": N_("Model (image generation)"),
         "images_key_env": N_("Variable (image generation)"),
+        "images_price": N_("Price per image ($)"),
+        "models_price": N_("Price per 3D model ($)"),
         "models_address": N_("Address (3D models)"),
         "models_key_env": N_("Variable (3D models)"),
     }
@@ -52,10 +56,12 @@ class MediaPage(FormPage):
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
             Secret("images_key", N_("API key"), example=lambda: self._key_hint("images")),
             Line("images_key_env", N_("or environment variable"), example=VARIABLE),
-            Choice("models", N_("Service"), choices=services, owns=("models_address", "models_key", "models_key_env")),
+            Number("images_price", N_("Price per image ($)"), PRICE, **_PRICE),
+            Choice("models", N_("Service"), choices=services, owns=("models_address", "models_key", "models_key_env", "models_price")),
             Address("models_address", N_("Address"), USUAL, example=self._usual_address),
             Secret("models_key", N_("API key"), example=lambda: self._key_hint(self._kind())),
             Line("models_key_env", N_("or environment variable"), example=VARIABLE),
+            Number("models_price", N_("Price per 3D model ($)"), PRICE, **_PRICE),
         )
         about = N_(
             "Text recognition and 3D rendering run on this computer. The services below receive images or text; "
@@ -72,9 +78,10 @@ class MediaPage(FormPage):
         self.key_note = KeyNote(bridge, "media", self)
         self.key_note.variable_wanted.connect(self.form.controls["images_key_env"].setFocus)
         card.body.addWidget(self.key_note)
-        self.form.row(self, card, "images_key_env")
+        for key in ("images_key_env", "images_price"):
+            self.form.row(self, card, key)
         card = self.section(N_("3D MODELS"))
-        for key in ("models", "models_address", "models_key", "models_key_env"):
+        for key in ("models", "models_address", "models_key", "models_key_env", "models_price"):
             self.form.row(self, card, key)
         self.test_images = self._tester("images", N_("Test image generation"))
         self.test_models = self._tester("models", N_("Test 3D service"))
@@ -116,7 +123,7 @@ class MediaPage(FormPage):
     def check(self) -> None:
         super().check()
         kind, entered = self._kind(), self.entered()
-        for key in ("models_address", "models_key", "models_key_env"):
+        for key in ("models_address", "models_key", "models_key_env", "models_price"):
             self.form.show_field(key, kind != "off")
         for key in ("models_address", "images_key", "models_key"):
             say(self.form.controls[key])

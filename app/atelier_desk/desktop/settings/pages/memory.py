@@ -251,6 +251,9 @@ class MemoryPage(RowsPage):
             )
         elif now == "unreached":
             self.busy.note(_("The embedder has not been reached yet: searches match words only."), "warn")
+        elif now == "waiting" and left and before is None:
+            text = ngettext("{n} memory waits for an embedding.", "{n} memories wait for an embedding.", left)
+            self.busy.note(text, "warn")
         elif now == "waiting" and before == "running" and self.busy.text.property("variant") != "error":
             text = _("Stopped with {number} left. “Recompute embeddings” continues.", number=number(left))
             self.busy.note(text, "warn")

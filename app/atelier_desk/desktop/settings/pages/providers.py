@@ -24,6 +24,7 @@ from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.registry import find
@@ -52,6 +53,9 @@ def health_text(health: ProviderHealth) -> str:
         return _("Works: answered in {ms} ms. {note}", ms=health.latency_ms, note=health.message)
     models = ngettext("{n} model", "{n} models", health.models)
     return _("Works: answered in {ms} ms, {models}", ms=health.latency_ms, models=models)
+
+
+TOOL_CALLS = (N_("Automatic"), N_("Native"), N_("As text (XML)"))
 
 
 @settings_page("providers", order=20, icon="server", title=N_("Providers"))
@@ -86,11 +90,18 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         fill(models.body, self.find_model, self.models)
         self.reset = control(QPushButton(self), "model-reset", N_("Reset my changes to this model"), on=self._reset_model)
         self.reset.setEnabled(False)
+        self.tool_calls = control(ComboBox(self), "model-tool-calls")
+        for value in (None, True, False):
+            self.tool_calls.addItem("", value)
+        say(self.tool_calls, items=TOOL_CALLS, name=N_("Tool calls of the selected model"))
+        self.tool_calls.activated.connect(self._choose_tool_calls)
         self.models.itemSelectionChanged.connect(self._check_model)
         self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
         self.refresh = control(QPushButton(self), "model-refresh", N_("Update limits and prices"), on=self._refresh)
         self.refreshing = Busy(self)
         self.button_row(models, self.refresh, self.reset)
+        about = N_("For the selected model. Automatic uses native calls, and text where the server or the model cannot use those.")
+        self.row(models, self.tool_calls, N_("Tool calls"), about)
         fill(models.body, self.list_day, self.refreshing)
         downloads = self.section(N_("MODELS TO DOWNLOAD"))
         self._downloads_card = downloads
@@ -446,7 +457,13 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     def _check_model(self) -> None:
         info = self.models.chosen
         self.reset.setEnabled(info is not None and info.source in ("user", "learned"))
+        self.tool_calls.setEnabled(info is not None and not info.embedding and not info.starter)
+        self.tool_calls.setCurrentIndex(self.tool_calls.findData(info.supports_tools) if info is not None else 0)
         self._check_use()
+
+    def _choose_tool_calls(self) -> None:
+        if (info := self.models.chosen) is not None:
+            self._edit_model(info, "supports_tools", self.tool_calls.currentData())
 
     def _reset_model(self) -> None:
         info = self.models.chosen

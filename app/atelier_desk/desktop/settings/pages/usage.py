@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDate
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.times import locale
@@ -98,6 +98,11 @@ class UsagePage(SettingsPage):
         section.body.addWidget(self.month)
         say(self.month, lambda: month_text(self._month) if self._month is not None else "")
         section.body.addWidget(say(label("", "small", self, wrap=True), CURRENCY))
+        self.unpriced = control(QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow)
+        about = N_(
+            "With a limit, Atelier sends no request whose price it does not know. Allow them until the month ends: they do not count."
+        )
+        self.row(section, self.unpriced, N_("Requests without a known price"), about)
 
     def _show_unit(self) -> None:
         before, _amount, after = _("$ {amount}").partition("{amount}")
@@ -111,12 +116,20 @@ class UsagePage(SettingsPage):
 
         self.jobs.start(save(), "limit")
 
+    def _allow(self) -> None:
+        async def save() -> None:
+            await self.bridge.engine.usage.allow_unpriced(self.unpriced.isChecked())
+            await self._read_month()
+
+        self.jobs.start(save(), "unpriced")
+
     async def _read_month(self) -> None:
         self._month = await self.bridge.engine.usage.month()
         if not self.limit.hasFocus():
             self.limit.blockSignals(True)
             self.limit.setValue(self._month.limit)
             self.limit.blockSignals(False)
+        self.unpriced.setChecked(self._month.unpriced)
         say(self.month)
 
     def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:

@@ -13,6 +13,7 @@ from atelier_desk.domain.events.run import (
     Injected,
     LimitReached,
     LoopDetected,
+    MediaPaid,
     MemoryExtractionDone,
     ModelReplied,
     ModelRetried,
@@ -166,7 +167,7 @@ def _count(at: ProjectionInput, added: Usage, out: Projection, **told: Any) -> N
 
 def _count_part(at: ProjectionInput, added: Usage, out: Projection) -> None:
     """Count usage without a complete reply."""
-    if added.tokens_input or added.tokens_output:
+    if added.tokens_input or added.tokens_output or added.cost:
         _count(at, added, out)
 
 
@@ -195,9 +196,10 @@ def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> N
 @on(TitleGenerated)
 @on(MemoryExtractionDone)
 @on(PictureDescribed)
+@on(MediaPaid)
 @on(SampledForServer)
 def _used_beside(
-    at: ProjectionInput, body: TitleGenerated | MemoryExtractionDone | PictureDescribed | SampledForServer, out: Projection
+    at: ProjectionInput, body: TitleGenerated | MemoryExtractionDone | PictureDescribed | MediaPaid | SampledForServer, out: Projection
 ) -> None:
     _count_part(at, body.usage, out)
 

@@ -19,6 +19,7 @@ from atelier_desk.domain.events.run import (
     ContextCompacted,
     EntryPinned,
     LimitsRaised,
+    MediaPaid,
     MemoryExtractionDone,
     ParentAnswered,
     ParentAsked,
@@ -55,6 +56,11 @@ def _title_written(state: RunState, body: TitleGenerated, event: RunEvent) -> Ru
 
 @on(PictureDescribed)
 def _picture_described(state: RunState, body: PictureDescribed, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
+@on(MediaPaid)
+def _media_paid(state: RunState, body: MediaPaid, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 

@@ -64,7 +64,7 @@ from atelier_desk.engine.run.sanitize import mended
 from atelier_desk.engine.team.protocol import TeamPort
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
-from atelier_desk.llm.replies.tool_refusal import refuses_tools
+from atelier_desk.llm.replies.tool_refusal import ignores_tools, refuses_tools, written_as_text
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
 from atelier_desk.llm.wire import retry
@@ -199,6 +199,9 @@ class ModelCall:
             await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
+            if self._tools_unread(opened, ready, reply):
+                await self._without_native_tools(opened, ready, reply)
+                return
             await self._commit(opened, ready, reply, duration_ms)
 
     async def _open(self, state: RunState) -> OpenModel:
@@ -282,6 +285,7 @@ class ModelCall:
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
             prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
+            priced=opened.info.priced,
             within_run=within_run,
         )
 
@@ -446,9 +450,32 @@ class ModelCall:
             follow=self._follow,
         )
         self._env.frames.update(each.id for each in new)
+        if reply.tool_calls and self._native_tools and opened.info.supports_tools is None:
+            await self._remember(supports_tools=True)
 
     def _earlier_call_ids(self) -> set[str]:
         return {call.id for entry in self._handle.current.entries for call in entry.calls}
+
+    def _tools_unread(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> bool:
+        """Whether the reply shows that a model of which nothing was known cannot be given tools in its server's own form."""
+        state, tools = self._handle.current, ready.request.tools
+        tried = self._native_tools and opened.info.supports_tools is None and state.agent.tool_dialect is ToolDialect.AUTO
+        if not tried or reply.tool_calls or state.tools_refused:
+            return False
+        if written_as_text(reply.content, (tool.name for tool in tools)):
+            return True
+        usage = reply.usage
+        estimated = ready.tokens / self._env.calibrations[state.agent.model].factor
+        return usage is not None and not usage.estimated and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
+
+    async def _without_native_tools(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> None:
+        """Ask again in the dialect that needs no definitions, now and in later runs. The reply is kept as cut off: it was paid for."""
+        usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
+        cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
+        said = _("the model was not given its tools by the server")
+        await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=said), clear_partial=True)
+        self._kept = True
+        await self._remember(supports_tools=False)
 
     async def _overflowed(self, error: ContextOverflowError) -> None:
         state = self._handle.current

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.bus import EventBus
+    from atelier_desk.engine.embedding_costs import EmbeddingCosts
     from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import Journal
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
@@ -77,6 +78,8 @@ class ProjectVectors(Protocol):
     """Computes the projects' vectors."""
 
     async def follow_embedder(self) -> None: ...
+
+    async def waiting_texts(self) -> int: ...
 
 
 class FolderTrust(Protocol):
@@ -145,6 +148,9 @@ class ServiceContext(Protocol):
 
     @property
     def embedder(self) -> Embedder | None: ...
+
+    @property
+    def embedding_costs(self) -> EmbeddingCosts: ...
 
     @property
     def memory_search(self) -> MemorySearch: ...
