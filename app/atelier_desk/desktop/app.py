@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,14 @@ FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
 
-def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None, quick: bool = False) -> int:
+def main(
+    data_dir: Path | None,
+    argv: Sequence[str] = (),
+    *,
+    opener: Opener | None = None,
+    quick: bool = False,
+    painted: Callable[[], object] = lambda: None,
+) -> int:
     """Open the desktop on a data folder and run it to its end.
 
     Args:
@@ -56,6 +63,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
         argv: the command line, for ``--lang``, ``--log-level`` and ``--accept-loss``.
         quick: open the small window for one question too.
         opener: gives the context manager that opens the engine; tests and benches bring their own.
+        painted: called after the first paint, before the engine is opened.
     """
     sys.setswitchinterval(SWITCH_S)
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
@@ -67,7 +75,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
     program.quick = quick
-    return program.run()
+    return program.run(painted)
 
 
 class Program(QObject):
@@ -116,10 +124,11 @@ class Program(QObject):
         self.bridge.changed.connect(self._on_changed)
 
     # -- running --------------------------------------------------------------------------------------------------------------
-    def run(self) -> int:
-        """Paint the window, then load everything else; returns the exit status."""
+    def run(self, painted: Callable[[], object] = lambda: None) -> int:
+        """Paint the window, then call ``painted`` and load everything else; returns the exit status."""
         self.window.show()
         self._paint_first()
+        painted()
         import asyncio
 
         # Whole before a second thread imports it: a half imported pydantic imports more when it is asked for an attribute, which fails now

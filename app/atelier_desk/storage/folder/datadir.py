@@ -119,9 +119,9 @@ class DataDir:
         return self
 
 
-def default_data_dir() -> Path:
-    """The data folder: ``ATELIER_DATA_DIR`` when it is set, else the platform's folder for user data."""
-    chosen = os.environ.get("ATELIER_DATA_DIR")
+def default_data_dir(named: str | None = None) -> Path:
+    """The data folder: the one that ``--data-dir`` named, else ``ATELIER_DATA_DIR``, else the platform's folder for user data."""
+    chosen = named or os.environ.get("ATELIER_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
     import platformdirs
