@@ -74,8 +74,8 @@ def main(
     qt.setDesktopFileName("org.atelier_desk.Atelier")  # the file in packaging/linux, without its ending
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
-    program.quick = quick
-    return program.run(painted)
+    program.quick, program.painted = quick, painted
+    return program.run()
 
 
 class Program(QObject):
@@ -95,6 +95,7 @@ class Program(QObject):
         look = self._read_first_look()
         self._closing = False
         self.quick = False
+        self.painted: Callable[[], object] = lambda: None
         self._watch = EndWatch(0, PROGRAM_ENDS_S) if opener is None else None
         """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
@@ -124,11 +125,11 @@ class Program(QObject):
         self.bridge.changed.connect(self._on_changed)
 
     # -- running --------------------------------------------------------------------------------------------------------------
-    def run(self, painted: Callable[[], object] = lambda: None) -> int:
+    def run(self) -> int:
         """Paint the window, then call ``painted`` and load everything else; returns the exit status."""
         self.window.show()
         self._paint_first()
-        painted()
+        self.painted()
         import asyncio
 
         # Whole before a second thread imports it: a half imported pydantic imports more when it is asked for an attribute, which fails now

@@ -117,6 +117,7 @@ class MainWindow(WindowActions):
         if self.presenter is not None:
             return
         self._make_actions()
+        self.sidebar.list.show()
         self._make_chat()
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.questions.presenter import QuestionPresenter

@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from atelier_desk.support.text import visible
@@ -82,8 +81,9 @@ def system_language() -> str:
 
 def catalogue_dir() -> Path:
     """Where the compiled catalogues are: beside the package in a checkout, inside it in a wheel."""
-    packaged = Path(str(resources.files("atelier_desk"))) / "_translations"
-    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "translations"
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / "_translations"
+    return packaged if packaged.is_dir() else package.parents[1] / "translations"
 
 
 def set_language(code: str) -> str:
