@@ -235,12 +235,14 @@ class Program(QObject):
 
     @staticmethod
     async def _clear_left() -> None:
-        """Delete the files for the browser that a killed program has left."""
+        """Delete the files for the browser that a killed program has left, and give back the memory that the start needed."""
         import asyncio
 
         from atelier_desk.desktop.chat.cards.browser_page import clear_left
+        from atelier_desk.support import heap
 
         await asyncio.to_thread(clear_left)
+        await asyncio.to_thread(heap.trim)
 
     def _follow_settings(self) -> None:
         follow = self.window.settings.subscribe
