@@ -75,7 +75,9 @@ class Sidebar(QWidget):
         self.empty = EmptyState("message-square", parent=self, whole=True)
         self.empty.hide()
         self.foot = SidebarFoot(self)
-        fill(QVBoxLayout(self), self.new, self.search, (self._place, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
+        self._column = fill(
+            QVBoxLayout(self), self.new, self.search, (self._place, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8
+        )
         self._search_timer = Debouncer(self, SEARCH_MS, self.reload)
         self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
         self.new.clicked.connect(self.new_wanted)
@@ -114,7 +116,7 @@ class Sidebar(QWidget):
         made.left.connect(self.search.setFocus)
         bind(made.doItemsLayout, on="look")
         if self._place is not None:
-            self.layout().replaceWidget(self._place, made)
+            self._column.replaceWidget(self._place, made)
             self._place.deleteLater()
             self._place = None
         self.setTabOrder(self.search, made)
