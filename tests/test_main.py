@@ -50,7 +50,13 @@ def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[s
     """A desktop that only notes how it was opened."""
     opened: list[tuple[Path, list[str]]] = []
     module: Any = types.ModuleType("atelier_desk.desktop.app")
-    module.main = lambda data_dir, argv, quick=False: opened.append((data_dir, argv, *(["quick"] if quick else []))) or 7
+
+    def open_it(data_dir: Path, argv: list[str], *, quick: bool, painted: Callable[[], object]) -> int:
+        painted()
+        opened.append((data_dir, argv, *(["quick"] if quick else [])))
+        return 7
+
+    module.main = open_it
     monkeypatch.setitem(sys.modules, "atelier_desk.desktop.app", module)
     monkeypatch.setenv("QT_QPA_PLATFORM", "offscreen")
     yield opened

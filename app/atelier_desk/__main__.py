@@ -47,26 +47,26 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: bool = False) -> int:
     """The desktop, or its quick ask; with no usable display the same workflow in the terminal; with no terminal either one example goal."""
-    from atelier_desk.cli.dispatch import register_commands
-    from atelier_desk.cli.main import parse_or_exit, utf8_streams
-    from atelier_desk.cli.session import data_root, run_command
+    from atelier_desk.storage.folder.datadir import default_data_dir
     from atelier_desk.support.display import desktop_problem
     from atelier_desk.support.i18n import _
 
     problem = desktop_problem()
     if problem is None:
-        root = data_root(arguments)
+        root = default_data_dir(arguments.data_dir)
         window = the_one_window(root, quick=quick)
         if isinstance(window, int):
             return window
-        register_commands()
         from atelier_desk.desktop.app import main as desktop
 
         try:
-            return desktop(root, argv, quick=quick)
+            return desktop(root, argv, quick=quick, painted=register_commands)
         finally:
             if window is not None:
                 window.release()
+    from atelier_desk.cli.main import parse_or_exit, utf8_streams
+    from atelier_desk.cli.session import run_command
+
     utf8_streams()
     if quick:
         sys.stderr.write(_("Quick ask cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
@@ -80,6 +80,13 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
         command = ["run", EXAMPLE_GOAL]
     parsed = parse_or_exit([*argv, *command])
     return parsed if isinstance(parsed, int) else run_command(parsed, [*argv, *command])
+
+
+def register_commands() -> None:
+    """Let the window's process execute other processes' command lines."""
+    from atelier_desk.cli.dispatch import register_commands
+
+    register_commands()
 
 
 def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | None:
@@ -116,6 +123,10 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
     Returns:
         0 when it does, 1 when it has none, None when nobody holds the folder.
     """
+    from atelier_desk.engine.ipc.address import read_note
+
+    if read_note(root) is None:
+        return None
     import asyncio
 
     from atelier_desk.domain.errors import AtelierError
@@ -134,10 +145,6 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
         finally:
             holder.close()
 
-    from atelier_desk.engine.ipc.address import read_note
-
-    if read_note(root) is None:
-        return None
     try:
         return asyncio.run(ask())
     except AtelierError as error:

@@ -3,13 +3,15 @@
 Run with ``python -m tests.bench.bench_desktop`` (``--quick`` for a short one). Each figure comes from a process of its own; the parent
 only starts them and compares.
 
-* first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty QMainWindow; goal ≤ 2
+* first paint: from the start of the process to the painted window, ``python -m atelier_desk`` against an empty QMainWindow; goal ≤ 1.7
 * stalls: gaps between the ticks of a 16 ms timer in the UI thread while one reply streams 1 000 tokens a second into a conversation
   of 10 000 messages, over the real engine on its own thread; goal p99 ≤ 20 ms, max ≤ 50 ms
   besides, the processor time the UI thread used between two ticks, which other programs on the machine do not change
+* eight streams: that processor time while eight workflows stream at once, 1 000 tokens a second together, and the long conversation is
+  the one that is shown; goal p99 ≤ 16 ms
 * open: from the click to the painted end of that conversation, out of the real database; goal ≤ 100 ms
 * memory: resident memory with that conversation open as a person opens it, and with all its pages loaded, against an empty window; goal
-  ≤ 200 MB. The folder was written by another process: what is measured is the program as people run it
+  ≤ 180 MB, with all pages ≤ 200 MB. The folder was written by another process: what is measured is the program as people run it
 * change of look: from the change of theme, font size or language, with that conversation and every pane open, to the next painted frame;
   goal ≤ 150 ms of the UI thread's processor time
 """
@@ -39,9 +41,15 @@ TEXT = (
 WORDS = TEXT.split()
 RATE = 1000
 """Tokens a second."""
+STREAMS = 8
+"""Workflows that stream at once, at ``RATE`` together."""
 MESSAGES = 10_000
 OPENING = 60
 """Seconds after which a conversation that shows nothing ends the measurement."""
+MERGE_S = 30
+"""Seconds that the database may take to merge the tables of the long conversation."""
+MERGED_FROM = 1_000_000
+"""Bytes of a table that counts there."""
 FIRST_WORDS = 90
 """Seconds after which a reply that does not begin ends it."""
 
@@ -129,18 +137,20 @@ def child_atelier(started: float, folder: Path) -> None:
 
 
 class PacedModel:
-    """Streams one long text at a given rate, in pieces of four characters."""
+    """Streams one long text in pieces of four characters, ``rate`` of them a second: a reply takes the rate there is when it begins."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.rate: float = RATE
 
     async def stream(self, request: Any) -> AsyncIterator[Any]:
         from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta
 
+        rate = self.rate
         pieces = [self._text[i : i + 4] for i in range(0, len(self._text), 4)]
         began = time.perf_counter()
         for number, piece in enumerate(pieces):
-            due = began + number / RATE
+            due = began + number / rate
             if due > time.perf_counter():
                 await asyncio.sleep(due - time.perf_counter())
             yield TextDelta(content=piece)
@@ -174,10 +184,10 @@ async def fill(atelier: Any, count: int) -> str:
 class Probe:
     """Drives the window from inside and measures."""
 
-    def __init__(self, program: Any, workflow_id: str, seconds: float) -> None:
+    def __init__(self, program: Any, model: PacedModel, workflow_id: str, seconds: float) -> None:
         from PySide6.QtCore import Qt, QTimer
 
-        self.program, self.workflow_id, self.seconds = program, workflow_id, seconds
+        self.program, self.model, self.workflow_id, self.seconds = program, model, workflow_id, seconds
         self.gaps: list[float] = []
         self.busy: list[float] = []
         self.last = self.worked = 0.0
@@ -226,7 +236,9 @@ class Probe:
         gaps = list(self.measure_gaps(False))
         busy = list(self.busy)
         shown = len(panel.view.entries[-1].content)
+        eight = await self.eight_streams(panel)
         report(
+            eight=eight,
             looks=looks,
             first=first,
             open=opened,
@@ -240,6 +252,25 @@ class Probe:
             widgets=panel.view.live_widgets(),
         )
         os._exit(0)
+
+    async def eight_streams(self, panel: Any) -> list[float]:
+        """Milliseconds of this thread's own work between two ticks, from when the shown one of eight replies has begun."""
+        engine = self.program.bridge.engine
+        panel.composer.stop.click()
+        while not panel.composer.stop.isHidden():
+            await asyncio.sleep(0.05)
+        self.model.rate = RATE / STREAMS
+        for number in range(STREAMS - 1):
+            workflow = await engine.workflows.create(f"Stream {number}")
+            await engine.runs.send(workflow.id, "Tell me everything.")
+        before = len(panel.view.entries)
+        panel.composer.field.setPlainText("Tell me everything.")
+        panel.composer.submit()
+        await self.first_words(panel, before)
+        self.measure_gaps(True)
+        await asyncio.sleep(self.seconds)
+        self.measure_gaps(False)
+        return list(self.busy)
 
     async def first_words(self, panel: Any, before: int) -> float:
         """Seconds from sending to the first words of the reply; only from then on it streams."""
@@ -314,16 +345,22 @@ class Probe:
 def child_fill(folder: Path) -> None:
     """A folder with a long conversation, as an earlier day left it: what writes it is not the program that is measured.
 
-    It is opened a second time because the database merges at its start what was written at once, as it does while people work.
+    It is opened twice more because the database moves its log into its tables at one start and merges them at the next, as it does while
+    people work; it is closed when that is done, for the merge keeps 20 MB with the process in which it happens.
     """
 
     async def write() -> None:
         from atelier_desk.engine.atelier import Atelier
 
         async with Atelier.open(folder, fsync=False) as atelier:
-            await atelier.settings.update(first_start_done=True)
+            await atelier.settings.update(first_start_done=True, workflows_running=STREAMS)
             workflow_id = await fill(atelier, MESSAGES)
         async with Atelier.open(folder):
+            pass
+        async with Atelier.open(folder) as atelier:
+            tables, until = Path(atelier.datadir.database) / "sstables", time.monotonic() + MERGE_S
+            while len([each for each in tables.iterdir() if each.stat().st_size > MERGED_FROM]) > 1 and time.monotonic() < until:
+                await asyncio.sleep(0.2)
             report(workflow=workflow_id)
 
     asyncio.run(write())
@@ -348,7 +385,7 @@ def child_stream(folder: Path, seconds: float, workflow_id: str) -> None:
         try:
             await original(program)
             await asyncio.sleep(1)
-            await Probe(program, workflow_id, seconds).run()
+            await Probe(program, model, workflow_id, seconds).run()
         except BaseException:
             traceback.print_exc()
             os._exit(1)
@@ -414,8 +451,8 @@ def compare(quick: bool, target: Path | None) -> None:
     rows = [
         ("first paint, empty window", empty * 1000, "ms", None),
         ("first paint, Atelier", ours * 1000, "ms", None),
-        ("ratio", ours / empty, "", 2.0),
-        ("ratio of processor time", cpu[1] / cpu[0], "", None),
+        ("ratio", ours / empty, "", 1.7),
+        ("ratio of processor time", cpu[1] / cpu[0], "", 1.7),
         (f"open, {stream['loaded']} messages, median", statistics.median(stream["open"]) * 1000, "ms", 100),
         ("first words of a reply in it", stream["first"] * 1000, "ms", None),
         ("frame gap idle, p50", percentile(stream["idle"], 0.5), "ms", None),
@@ -425,8 +462,10 @@ def compare(quick: bool, target: Path | None) -> None:
         ("frame gap streaming, max", max(gaps), "ms", 50),
         ("UI thread's own work a frame, p99", percentile(stream["busy"], 0.99), "ms", None),
         ("UI thread's own work a frame, max", max(stream["busy"]), "ms", None),
+        ("its own work, eight streams, p99", percentile(stream["eight"], 0.99), "ms", 16),
+        ("its own work, eight streams, max", max(stream["eight"]), "ms", None),
         ("memory, empty window", empty_rss, "MB", None),
-        ("memory, conversation open", stream["opened_rss"], "MB", 200),
+        ("memory, conversation open", stream["opened_rss"], "MB", 180),
         ("memory, all its pages loaded", stream["rss"], "MB", 200),
         *((f"change of {name}", spent, "ms", 150) for name, spent in stream["looks"].items()),
     ]

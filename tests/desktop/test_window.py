@@ -561,3 +561,22 @@ async def test_the_fonts_that_a_desktop_gives_single_kinds_of_widgets_are_taken_
 async def test_on_a_sharper_screen_pictures_are_drawn_anew(program: Program, qtbot: QtBot) -> None:
     with qtbot.waitSignal(theme().changed):
         QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.DevicePixelRatioChange))
+
+
+def test_the_first_paint_makes_neither_actions_nor_list_and_tab_goes_from_the_search_into_the_list_all_the_same(qtbot: QtBot) -> None:
+    window = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
+    qtbot.addWidget(window)
+    window.show()
+    assert window.findChild(QWidget, "workflow-list") is None
+    assert not window.actions()
+    window.prepare()
+    listed = window.findChild(QWidget, "workflow-list")
+    assert listed is not None
+    assert listed.isVisible()
+    assert window.actions()
+    after = window.sidebar.search.nextInFocusChain()
+    while after.focusPolicy() == Qt.FocusPolicy.NoFocus:
+        after = after.nextInFocusChain()
+    assert after is listed
+    foot, new = window.sidebar.foot, window.sidebar.new
+    assert new.geometry().bottom() < listed.y() < listed.geometry().bottom() < foot.y()

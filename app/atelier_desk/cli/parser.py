@@ -174,6 +174,8 @@ def parse(argv: Sequence[str]) -> Namespace:
         Usage: something is wrong.
         HelpShown: ``--help`` or ``--version`` was given.
     """
+    if (opening := _only_global(argv)) is not None:
+        return opening
     parser = build_parser(argv)
     argv = [
         readable_name(given) if given.startswith("--attach=") or (place and argv[place - 1] == "--attach") else given
@@ -184,7 +186,23 @@ def parse(argv: Sequence[str]) -> Namespace:
             given.encode()
         except UnicodeEncodeError:
             parser.error(_("an argument is not valid in this system's encoding: {text}", text=ascii(given)))
-    arguments = parser.parse_args(list(argv))
+    return _whole(parser.parse_args(list(argv)))
+
+
+def _only_global(argv: Sequence[str]) -> Namespace | None:
+    """The arguments where they are global options and nothing else, as when the window is opened: all the commands need not be made
+    for it. None when there is more, or something is wrong."""
+    if any(not given.isascii() for given in argv):
+        return None
+    try:
+        found, rest = global_options().parse_known_args(list(argv))
+    except Usage:
+        return None
+    found.command = None
+    return None if rest else _whole(found)
+
+
+def _whole(arguments: Namespace) -> Namespace:
     for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)

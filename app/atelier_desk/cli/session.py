@@ -46,13 +46,6 @@ def run_command(arguments: Namespace, argv: Sequence[str]) -> int:
         watch.returned()
 
 
-def data_root(arguments: Namespace) -> Path:
-    """The data folder of this call: ``--data-dir``, ``ATELIER_DATA_DIR`` or the platform's place."""
-    if arguments.data_dir:
-        return Path(arguments.data_dir).expanduser().absolute()
-    return default_data_dir()
-
-
 async def _session(arguments: Namespace, argv: Sequence[str], watch: EndWatch) -> int:
     terminal = Terminal(json=arguments.json, cwd=str(Path.cwd()))
     terminal.request.language, terminal.request.locale = early_language(argv), system_language()
@@ -69,7 +62,7 @@ async def _session(arguments: Namespace, argv: Sequence[str], watch: EndWatch) -
 
 async def _perform_somewhere(arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     try:
-        root = data_root(arguments)
+        root = default_data_dir(arguments.data_dir)
         start_logging(arguments.log_level)
         if getattr(arguments, "offline", False):
             arguments.data_root = root

@@ -84,18 +84,18 @@ class ActionRegistry(QObject):
         """Register an action of the window, behind the one called ``after``; a name that is there already is an error."""
         if spec.name in self._entries:
             raise ValueError(f"action {spec.name!r} is registered already")
-        made = QAction(self._window)
+        made = say(QAction(self), spec.text)
         made.setObjectName(f"action-{spec.name}")
         made.setCheckable(spec.checkable)
         made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         made.setShortcut(self._chosen.get(spec.name, spec.shortcut))
         made.triggered.connect(lambda on: self._do(spec, (lambda: run(on)) if spec.checkable else run))
-        self._window.addAction(made)
+        self._window.addAction(made)  # whole by now: the window's event filters see each change of an action it has
         order = list(self._entries)
         order.insert(order.index(after) + 1 if after else len(order), spec.name)
         known = self._entries | {spec.name: (spec, made)}
         self._entries = {name: known[name] for name in order}
-        return say(made, spec.text)
+        return made
 
     def hold(self) -> None:
         """From now on nothing is done that needs the engine, until ``release``."""

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +48,14 @@ FIRST_LOOK = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
 
-def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | None = None, quick: bool = False) -> int:
+def main(
+    data_dir: Path | None,
+    argv: Sequence[str] = (),
+    *,
+    opener: Opener | None = None,
+    quick: bool = False,
+    painted: Callable[[], object] = lambda: None,
+) -> int:
     """Open the desktop on a data folder and run it to its end.
 
     Args:
@@ -56,6 +63,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
         argv: the command line, for ``--lang``, ``--log-level`` and ``--accept-loss``.
         quick: open the small window for one question too.
         opener: gives the context manager that opens the engine; tests and benches bring their own.
+        painted: called after the first paint, before the engine is opened.
     """
     sys.setswitchinterval(SWITCH_S)
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
@@ -66,7 +74,7 @@ def main(data_dir: Path | None, argv: Sequence[str] = (), *, opener: Opener | No
     qt.setDesktopFileName("org.atelier_desk.Atelier")  # the file in packaging/linux, without its ending
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
-    program.quick = quick
+    program.quick, program.painted = quick, painted
     return program.run()
 
 
@@ -87,6 +95,7 @@ class Program(QObject):
         look = self._read_first_look()
         self._closing = False
         self.quick = False
+        self.painted: Callable[[], object] = lambda: None
         self._watch = EndWatch(0, PROGRAM_ENDS_S) if opener is None else None
         """Only where the program is the whole process: a test, or whoever else brings an engine, is not to be ended with it."""
         self._closed: asyncio.Event | None = None
@@ -117,9 +126,10 @@ class Program(QObject):
 
     # -- running --------------------------------------------------------------------------------------------------------------
     def run(self) -> int:
-        """Paint the window, then load everything else; returns the exit status."""
+        """Paint the window, then call ``painted`` and load everything else; returns the exit status."""
         self.window.show()
         self._paint_first()
+        self.painted()
         import asyncio
 
         # Whole before a second thread imports it: a half imported pydantic imports more when it is asked for an attribute, which fails now
@@ -225,12 +235,14 @@ class Program(QObject):
 
     @staticmethod
     async def _clear_left() -> None:
-        """Delete the files for the browser that a killed program has left."""
+        """Delete the files for the browser that a killed program has left, and give back the memory that the start needed."""
         import asyncio
 
         from atelier_desk.desktop.chat.cards.browser_page import clear_left
+        from atelier_desk.support import heap
 
         await asyncio.to_thread(clear_left)
+        await asyncio.to_thread(heap.trim)
 
     def _follow_settings(self) -> None:
         follow = self.window.settings.subscribe

@@ -57,6 +57,7 @@ class MainWindow(WindowActions):
         self.bridge = bridge
         self.setObjectName("main-window")
         self.setAnimated(False)
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))  # before the panes, which are laid out for its height
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
         self.middle = QStackedWidget(self)
@@ -74,9 +75,6 @@ class MainWindow(WindowActions):
         self.installEventFilter(self)
         self.toasts.stand_over(self.pages)
         EnterPresses(self)
-        self.actions_ = ActionRegistry(self)
-        self.actions_.hold()
-        self._add_pane_actions()
         self.presenter: Any = None
         self.settings = SettingSubscribers()
         self.settings.subscribe(self.set_shortcuts, "shortcuts")
@@ -84,7 +82,6 @@ class MainWindow(WindowActions):
         self._asks = True
         self._closing_question: ClosingQuestion | None = None
         self._connect()
-        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))
         self._size_columns()
         self._sized_for = theme().scale
         bind(self._on_theme)
@@ -92,16 +89,11 @@ class MainWindow(WindowActions):
         self.setWindowTitle("Atelier")
 
     def _connect(self) -> None:
-        self.sidebar.new_wanted.connect(self.actions_["new-workflow"].trigger)
         self.sidebar.workflow_gone.connect(self._on_gone)
         self.sidebar.hit_chosen.connect(self._on_hit)
-        self.sidebar.foot.settings_wanted.connect(self.actions_["settings"].trigger)
         self.sidebar.foot.palette_wanted.connect(self.command_palette)
         self.sidebar.foot.menu_wanted.connect(self.main_menu)
         self.bridge.failed.connect(self.toasts.show)
-        self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
-        self.actions_["undo-delete"].setEnabled(False)
-        self.actions_.shortcuts_changed.connect(self._say_keys)
 
     def _connect_chat(self) -> None:
         self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
@@ -121,9 +113,11 @@ class MainWindow(WindowActions):
 
     # -- life -----------------------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
-        """Make what the first paint did not need: the conversation, the panes and the question presenter."""
+        """Make what the first paint did not need: the actions, the conversation, the panes and the question presenter."""
         if self.presenter is not None:
             return
+        self._make_actions()
+        self.sidebar.list.show()
         self._make_chat()
         from atelier_desk.desktop.background import BackgroundWatch
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
@@ -151,6 +145,17 @@ class MainWindow(WindowActions):
         self._status = StatusWatch(self)
         self.system = SystemLink(self)
         self._say_keys()
+
+    def _make_actions(self) -> None:
+        self.actions_ = ActionRegistry(self)
+        self.actions_.hold()
+        self._add_pane_actions()
+        self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
+        self.sidebar.new_wanted.connect(self.actions_["new-workflow"].trigger)
+        self.sidebar.foot.settings_wanted.connect(self.actions_["settings"].trigger)
+        self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
+        self.actions_["undo-delete"].setEnabled(False)
+        self.actions_.shortcuts_changed.connect(self._say_keys)
 
     def _make_offers(self) -> None:
         from atelier_desk.desktop.projects.index_offer import OfferBar
@@ -290,7 +295,8 @@ class MainWindow(WindowActions):
             self.rail.mend(shown, int(rows) if rows.isdecimal() else 0)
             opens = kept.get("rail", "done")  # a layout of an earlier version is what a person made of it
             self.rail.opens = opens if opens in OPENINGS else "done"
-            self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
+            if self.presenter is not None:
+                self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
         self.ran_last = kept.get("commands", "")
         self.sidebar.setVisible(kept.get("sidebar") != "hidden")
         if "closed" in kept:

@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +27,9 @@ DOMAIN = "atelier"
 
 def catalogue_dir() -> Path:
     """Where the compiled catalogues are: beside the package in a checkout, inside it in a wheel."""
-    packaged = Path(str(resources.files("atelier_desk"))) / "_translations"
-    return packaged if packaged.is_dir() else Path(__file__).resolve().parents[3] / "translations"
+    package = Path(__file__).resolve().parents[1]
+    packaged = package / "_translations"
+    return packaged if packaged.is_dir() else package.parents[1] / "translations"
 
 
 def catalogues(folder: Path) -> tuple[str, ...]:

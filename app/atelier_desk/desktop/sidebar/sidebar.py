@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.sidebar.footer import SidebarFoot
-from atelier_desk.desktop.sidebar.list_view import WorkflowListView
-from atelier_desk.desktop.sidebar.model import ARCHIVE, ListState, SearchMatch, WorkflowModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, control, fill, say
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge import Bridge
+    from atelier_desk.desktop.sidebar.list_view import WorkflowListView
+    from atelier_desk.desktop.sidebar.model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.repositories import SearchHit
@@ -60,7 +61,7 @@ class Sidebar(QWidget):
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.current_id = ""
-        self.closed = frozenset({ARCHIVE})
+        self.closed: frozenset[str] = frozenset({"archive"})
         """The folders that are closed, and the archive while it is."""
         self._limit, self._hits = PAGE, HITS
         self._more = self._held = False
@@ -71,40 +72,58 @@ class Sidebar(QWidget):
         self.search = control(SearchField(self), "search-field", hint=N_("Search"), name=N_("Search titles and messages"))
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
-        self.model = WorkflowModel(self)
-        self.list = WorkflowListView(self)
-        self.list.setModel(self.model)
+        self._place: QWidget | None = QWidget(self)
         self._latest = self.model.shown
         self._gate = HoverGate(self.list, lambda: self._show(self._latest))
         self.empty = EmptyState("message-square", parent=self, whole=True)
         self.empty.hide()
         self.foot = SidebarFoot(self)
-        fill(QVBoxLayout(self), self.new, self.search, (self.list, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8)
+        self._column = fill(
+            QVBoxLayout(self), self.new, self.search, (self._place, 1), (self.empty, 1), self.foot, margins=(12, 14, 7, 10), spacing=8
+        )
         self._search_timer = Debouncer(self, SEARCH_MS, self.reload)
         self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
-        self._day_timer = QTimer(self)
-        self._day_timer.timeout.connect(self.model.regroup)
-        self._day_timer.start(DAY_CHECK_MS)
-        self._connect()
-        say(self.list, name=N_("Workflows"))
-        self._say_empty()
-
-    def _connect(self) -> None:
         self.new.clicked.connect(self.new_wanted)
         self.search.textChanged.connect(self._on_typed)
-        self.list.chosen.connect(self.workflow_chosen)
-        self.list.found.connect(self._on_found)
-        self.list.fold_wanted.connect(self._on_fold)
-        self.list.delete_wanted.connect(lambda ids: self.workflow_actions.delete(ids))
-        self.list.menu_wanted.connect(self._show_menu)
-        self.list.fold_menu_wanted.connect(self._show_folder_menu)
-        self.list.end_reached.connect(self._on_end)
-        self.list.left.connect(self.search.setFocus)
-        self.model.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
-        self.model.dropped.connect(lambda ids, folder: self.workflow_actions.move(ids, folder))
         self.bridge.changed.connect(self._on_changed)
         bind(self._dress)
-        bind(self.model.regroup, on="language")
+        self._say_empty()
+
+    @cached_property
+    def model(self) -> WorkflowModel:
+        """Made when it is first wanted, as the list: nothing is in it at the first paint."""
+        from atelier_desk.desktop.sidebar.model import WorkflowModel
+
+        made = WorkflowModel(self)
+        made.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
+        made.dropped.connect(lambda ids, folder: self.workflow_actions.move(ids, folder))
+        bind(made.regroup, on="language")
+        self._day_timer = QTimer(self)
+        self._day_timer.timeout.connect(made.regroup)
+        self._day_timer.start(DAY_CHECK_MS)
+        return made
+
+    @cached_property
+    def list(self) -> WorkflowListView:
+        from atelier_desk.desktop.sidebar.list_view import WorkflowListView
+
+        made = say(WorkflowListView(self), name=N_("Workflows"))
+        made.setModel(self.model)
+        made.chosen.connect(self.workflow_chosen)
+        made.found.connect(self._on_found)
+        made.fold_wanted.connect(self._on_fold)
+        made.delete_wanted.connect(lambda ids: self.workflow_actions.delete(ids))
+        made.menu_wanted.connect(self._show_menu)
+        made.fold_menu_wanted.connect(self._show_folder_menu)
+        made.end_reached.connect(self._on_end)
+        made.left.connect(self.search.setFocus)
+        bind(made.doItemsLayout, on="look")
+        if self._place is not None:
+            self._column.replaceWidget(self._place, made)
+            self._place.deleteLater()
+            self._place = None
+        self.setTabOrder(self.search, made)
+        return made
 
     @cached_property
     def workflow_actions(self) -> WorkflowActions:
@@ -127,12 +146,16 @@ class Sidebar(QWidget):
         if needle:
             await self._find(needle, limit)
             return
+        from atelier_desk.desktop.sidebar.model import ARCHIVE, ListState
+
         listing = await self.bridge.engine.workflows.listing(limit, archive=ARCHIVE not in self.closed)
         self._more = len(listing.recent) >= limit
         self._show(ListState(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed))
 
     async def _find(self, needle: str, limit: int) -> None:
         """Titles first; messages take a moment longer, and those found before stay until then."""
+        from atelier_desk.desktop.sidebar.model import SearchMatch
+
         workflows = self.bridge.engine.workflows
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
@@ -178,9 +201,12 @@ class Sidebar(QWidget):
         """Close these folders (and the archive), and no others."""
         self._gate.own()
         self.closed = closed
-        self.list.show_rows(replace(self.model.shown, closed=closed))
+        if self._place is None:
+            self.list.show_rows(replace(self.model.shown, closed=closed))
 
     def _on_fold(self, fold: str) -> None:
+        from atelier_desk.desktop.sidebar.model import ARCHIVE
+
         self.set_closed(self.closed ^ {fold})
         if fold == ARCHIVE:
             self.reload()
@@ -219,7 +245,7 @@ class Sidebar(QWidget):
         elif workflow_id:
             self.workflow_actions.with_one(workflow_id, self.workflow_actions.ask_name)
 
-    def _show_menu(self, ids: list[str], place: QPoint) -> None:
+    def _show_menu(self, ids: Sequence[str], place: QPoint) -> None:
         if self.workflow_actions.find(ids):
             self.list.show_asked(ids)
             self.workflow_actions.show_menu(self.workflow_actions.menu(ids, self._edit), place, lambda: self.list.show_asked(()))
@@ -247,7 +273,6 @@ class Sidebar(QWidget):
         look = theme()
         say(self.new)
         self.new.setIconSize(QSize(look.px(16), look.px(16)))
-        self.list.doItemsLayout()
 
     def _new_text(self) -> str:
         """The words of the button as far as they have room: in a narrow column the icon goes before a letter of them does."""

@@ -124,9 +124,9 @@ class DataDir:
         return self
 
 
-def default_data_dir() -> Path:
-    """Return ``ATELIER_DATA_DIR`` if it is set, otherwise the platform's folder for user data."""
-    chosen = os.environ.get("ATELIER_DATA_DIR")
+def default_data_dir(named: str | None = None) -> Path:
+    """Return what ``--data-dir`` named, else ``ATELIER_DATA_DIR``, else the platform's folder for user data."""
+    chosen = named or os.environ.get("ATELIER_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
     import platformdirs
