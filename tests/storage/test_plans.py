@@ -12,6 +12,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.usage_totals import requests_of_workflow
 from atelier_desk.storage.store import Store
 
 ASKED: dict[str, Callable[[Repositories, str], Awaitable[object]]] = {
@@ -21,7 +22,9 @@ ASKED: dict[str, Callable[[Repositories, str], Awaitable[object]]] = {
     "taint of a workflow": lambda repos, home: repos.runs.tainted(home),
     "events beside runs": lambda repos, home: repos.journal.beside_runs(home),
     "events of a type": lambda repos, home: repos.journal.of_type(home, "queue_changed"),
-    "runs that used something": lambda repos, home: repos.used.runs(ids=["r"]),
+    "runs that used something": lambda repos, home: repos.used.runs(["r"]),
+    "what runs used": lambda repos, home: repos.used.events(["r"]),
+    "requests of a workflow": lambda repos, home: requests_of_workflow(repos.store, home),
     "names for the usage": lambda repos, home: repos.used.names([home]),
     "names for the audit trail": lambda repos, home: repos.audit.workflows([home]),
 }

@@ -16,13 +16,13 @@ RUNS_AT_ONCE = 100
 """Runs whose events one query reads."""
 
 
-async def requests_of(repos: Repositories, run_ids: Sequence[str], since: datetime | None = None) -> list[UsageFigures]:
-    """What the requests of these runs used since then, each with its provider and model: those of the agent where its event names none."""
+async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageFigures]:
+    """What the requests of these runs used, each with its provider and model: those of the agent where its event names none."""
     from atelier_desk.domain.events.run import RunStarted  # not for a listing
 
     found: list[UsageFigures] = []
     for start in range(0, len(run_ids), RUNS_AT_ONCE):
-        events = await repos.used.events(run_ids[start : start + RUNS_AT_ONCE], since)
+        events = await repos.used.events(run_ids[start : start + RUNS_AT_ONCE])
         # A turn of an imported chat used nothing here: no request was made.
         events = [each for each in events if each.usage.tokens_input or each.usage.tokens_output]
         unnamed = list(dict.fromkeys(each.run_id for each in events if not each.model))
@@ -36,7 +36,7 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str], since: dateti
 
 async def spent_by(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRecord]:
     """What is kept of these runs when they are deleted for good: their sums by agent, model and hour."""
-    runs = {run.id: run for run in await repos.used.runs(ids=run_ids)}
+    runs = {run.id: run for run in await repos.used.runs(run_ids)}
     sums: dict[tuple[str, str, str, str, datetime], UsageRecord] = {}
     for each in await requests_of(repos, list(runs)):
         run, hour = runs[each.run_id], each.time.replace(minute=0, second=0, microsecond=0)

@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
 from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.pages import usage
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, blend, contrast
@@ -25,7 +26,7 @@ from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import NARROW
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.support.fake_bridge import Held, settle
 
 Find = Callable[[str], Any]
 
@@ -234,3 +235,25 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
         assert find("usage-limit").text() == "10,00\xa0$", "the currency stands where it stands in the sentence below"
     finally:
         switch_language("en")
+
+
+async def test_a_long_reading_says_how_far_it_is_and_can_be_stopped(
+    page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(usage, "SLOW_S", 0.0)
+    atelier.set("usage", "reading", (3, 12))
+    atelier.set("usage", "rows", held := Held([ROWS[2]]))
+    choose(find("usage-period"), 7)
+    await settle()
+    assert page.busy.isVisible()
+    assert page.busy.text.text().startswith("Reading the history…")
+    assert (page.busy._bar.value(), page.busy._bar.maximum()) == (3, 12)
+    page.busy.stop.click()
+    await settle()
+    assert page.busy.text.text() == "Stopped."
+    assert "23,430" in find("usage-summary").text().replace(NARROW, " "), "what was read before stays"
+    choose(find("usage-period"), 30)
+    await settle()
+    await held.release()
+    assert not page.busy.isVisible()
+    assert "330" in find("usage-summary").text()

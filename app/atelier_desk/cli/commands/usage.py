@@ -11,6 +11,7 @@ from typing import Any
 from atelier_desk.cli.files import path_of
 from atelier_desk.cli.grammar.usage import BY
 from atelier_desk.cli.output import Output, in_thread
+from atelier_desk.cli.progress import noted_when_slow
 from atelier_desk.cli.result import Note, Result, Table
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
@@ -24,7 +25,8 @@ from atelier_desk.support.number_format import number as figure
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     if arguments.limit is not None:
         await atelier.settings.update(monthly_cost_limit=arguments.limit)
-    rows = await atelier.usage.rows(arguments.days)
+    async with noted_when_slow(out, _("Reading the history…")):
+        rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)
     month = await atelier.usage.month()

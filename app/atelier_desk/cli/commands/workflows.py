@@ -50,7 +50,8 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    hits = await atelier.workflows.search(arguments.text, arguments.limit)
+    async with noted_when_slow(out, _("Searching…")):
+        hits = await atelier.workflows.search(arguments.text, arguments.limit)
     fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
     rows = ((_found(hit), hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits)
     return Result(

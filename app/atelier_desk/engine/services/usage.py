@@ -1,18 +1,12 @@
-"""What was used, read from the journal: tokens, cost and time of every request by day, model, agent and workflow."""
+"""What was used, of what the journal has: tokens, cost and time of every request by day, model, agent and workflow."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from datetime import date, datetime, timedelta, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
-from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
 from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.usage_totals import RUNS_AT_ONCE, requests_of
-from atelier_desk.storage.repositories.usage_totals import UsingRun
 from atelier_desk.support.i18n import _
-
-_Key = tuple[date, str, str, str, str]
 
 
 class UsageService:
@@ -32,12 +26,10 @@ class UsageService:
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
             since = since if zone is not None else since.replace(tzinfo=None).astimezone()  # midnight may have another offset than now
         used = self._context.repos.used
-        sums: dict[_Key, UsageSum] = {}
-        async for runs in self._runs(since):
-            for each in await requests_of(self._context.repos, list(runs), since):
-                run = runs[each.run_id]
-                key = (each.time.astimezone(zone).date(), run.workflow_id, run.agent_name, each.provider, each.model)
-                sums[key] = sums.get(key, UsageSum()) + UsageSum(each.usage, 1, each.duration_ms)
+        sums = {
+            (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(each.usage, each.requests, each.duration_ms)
+            for each in await self._context.repos.history.usage(since, zone)
+        }
         for spent in await used.spent(since):
             key = (spent.time.astimezone(zone).date(), spent.workflow_id, spent.agent_name, spent.provider, spent.model)
             sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
@@ -47,15 +39,15 @@ class UsageService:
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
+    async def reading(self) -> tuple[int, int] | None:
+        """How many of how many workflows were read, while ``rows`` first reads those that are new to the index; None when it has all."""
+        return self._context.repos.history.reading
+
     async def spent_since(self, since: datetime) -> float:
         """US dollars that requests cost since then, as far as prices are known, also of what was deleted. A copy of a workflow costs
         nothing: what two runs have of the same time and figures counts once."""
-        seen: dict[tuple[object, ...], float] = {}
-        async for runs in self._runs(since):
-            for each in await requests_of(self._context.repos, list(runs), since):
-                seen[each.time, each.duration_ms, each.usage.tokens_input, each.usage.tokens_output] = max(0.0, each.usage.cost)
         kept = await self._context.repos.used.spent(since)
-        return sum(seen.values()) + sum(max(0.0, each.usage.cost) for each in kept)
+        return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in kept)
 
     async def month(self) -> MonthUsage:
         """What was spent this month, and the limit."""
@@ -71,10 +63,3 @@ class UsageService:
     async def raise_limit(self, amount: float) -> None:
         """Add US dollars to the monthly limit."""
         await self._context.settings.update(monthly_cost_limit=lambda limit: round(limit + amount, 4))
-
-    async def _runs(self, since: datetime | None) -> AsyncIterator[dict[str, UsingRun]]:
-        """All runs since then by their ids, a few at once: memory holds no more of them and their events, however long the history is."""
-        page: list[UsingRun] = []
-        while page := await self._context.repos.used.runs(since, after=page[-1].id if page else "", limit=LIST_MAX):
-            for start in range(0, len(page), RUNS_AT_ONCE):
-                yield {run.id: run for run in page[start : start + RUNS_AT_ONCE]}

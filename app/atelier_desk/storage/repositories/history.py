@@ -1,4 +1,4 @@
-"""Search through everything that was said and done: the full-text index of the history and what keeps it up to date.
+"""Search through everything that was said and done, and sums of what it used: the index of the history and what keeps it up to date.
 
 Each commit says what it changes (``Statement.changes``), and a task takes that into the index; a search first waits for it. The index notes
 the number of the commit it has seen. After a kill, a restore or a deleted file that number is not the database's: then the workflows whose
@@ -11,8 +11,9 @@ import asyncio
 import builtins
 import contextlib
 import logging
-from collections.abc import Callable, Sequence
-from datetime import datetime
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,7 +24,9 @@ from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.repositories.base import page_size
 from atelier_desk.storage.repositories.reports import ReportRepository
+from atelier_desk.storage.repositories.usage_totals import requests_of_workflow
 from atelier_desk.storage.rows import Table, plain_time, record
+from atelier_desk.storage.search import requests
 from atelier_desk.storage.search.changes import (
     COLUMNS,
     TIMES,
@@ -55,6 +58,8 @@ COMMIT = "commit"
 """The name of the newest commit's number in the state of the index."""
 DATABASE = "database"
 """The name of the time at which the database was made, in the state of the index."""
+SPENT = "spent"
+"""The name of how many rows told what deleted runs had used when the index was last read again, in its state."""
 GATHER_S = 0.25
 """Seconds for which changes wait for more of them, so that the commits of a moment are one write of the index. A search does not wait."""
 _SAME_TIME = 1_000
@@ -166,6 +171,10 @@ class HistoryRepository:
                 await self._clear()
             if state.get(DATABASE) != made or state.get(COMMIT) != str(self._opened_at):
                 await self._read_again()
+                deleted = await self._deleted()
+                if deleted != state.get(SPENT, "0"):
+                    await self._leave_out_runs()
+                    await self._in_turn(lambda index: index.apply((), {SPENT: deleted}))
             if REMOVED in state:
                 await self._in_turn(lambda index: index.wipe())
             self._current = True
@@ -183,14 +192,44 @@ class HistoryRepository:
             StorageError: ``no_fts5``: this Python cannot search; else the index or the database cannot be read.
         """
         page_size(limit)
+        return await self._mended(partial(self._search, text, limit))
+
+    async def usage(self, since: datetime | None = None, zone: tzinfo | None = None) -> builtins.list[requests.UsageTotal]:
+        """What requests of runs that are there used since then, by day, workflow, agent and model. Days are those of ``zone``, by default
+        of this machine.
+
+        Raises:
+            StorageError: as ``search``.
+        """
+
+        def day_of(time: int) -> date:
+            return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time)).astimezone(zone).date()
+
+        return await self._mended(partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of)))
+
+    async def cost(self, since: datetime) -> float:
+        """US dollars that requests of runs that are there cost since then; those of a copy of a workflow count once.
+
+        Raises:
+            StorageError: as ``search``.
+        """
+        return await self._mended(partial(self._sum, lambda db: requests.cost(db, micros(since))))
+
+    async def _sum(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        await self.bring_up_to_date()
+        await self._take_in()
+        return await self._in_turn(lambda index: index.read(ask))
+
+    async def _mended(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What the index is asked; once more of a new one when it is damaged."""
         try:
-            return await self._search(text, limit)
+            return await ask()
         except StorageError as error:
             if error.code != "index":
                 raise
             _log.warning("the search index is made anew: %s", error)
             await self._clear()
-            return await self._search(text, limit)
+            return await ask()
 
     async def _search(self, text: str, limit: int) -> builtins.list[SearchHit]:
         await self.bring_up_to_date()
@@ -296,17 +335,29 @@ class HistoryRepository:
         rows = await self._store.query("SELECT VALUE applied_at FROM schema_version:`1`")
         return plain_time(rows[0]).isoformat() if rows and rows[0] is not None else ""
 
+    async def _deleted(self) -> str:
+        """Rises with each deletion of runs that used something."""
+        rows = await self._store.query("SELECT VALUE count FROM (SELECT count() FROM spent GROUP ALL)")
+        return str(rows[0] if rows else 0)
+
+    async def _leave_out_runs(self) -> None:
+        """Take out requests of runs that are gone, which no event of a workflow tells."""
+        there = set(await self._store.query("SELECT VALUE record::id(id) FROM run"))
+        known = await self._in_turn(lambda index: index.read(requests.runs))
+        await self._apply([requests.RequestsRemoved(tuple(known - there))])
+
     async def _read_again(self) -> None:
         known = await self._in_turn(lambda index: index.workflows())
         rows = await self._store.query("SELECT id, stream_seq FROM workflow")
         there = {row["id"].id: int(row["stream_seq"]) for row in rows}
         await self._apply([WorkflowRemoved(each) for each in sorted(known.keys() - there.keys())])
-        new = [each for each, seq in there.items() if known.get(each) != seq]
+        new = [each for each, seq in there.items() if known.get(each, 0) != seq]
         try:
             for number, workflow_id in enumerate(new):
                 self.reading = (number, len(new))
                 for kind in ("message", "tool_execution"):
                     await self._read_workflow(kind, workflow_id)
+                await self._apply(await requests_of_workflow(self._store, workflow_id))
                 await self._apply([WorkflowAt(workflow_id, there[workflow_id])])
             for kind in ("memory", "report"):
                 await self._read_by_time(kind)
@@ -372,6 +423,10 @@ def _key(change: Change) -> tuple[str, str]:
             return change.kind, change.ids[0]
         case WorkflowRemoved() | WorkflowAt():
             return "workflow", change.workflow_id
+        case requests.RequestsRemoved():
+            return "requests removed", change.workflow_id
+        case _:
+            return type(change).__name__, f"{change.run_id} {change.seq if isinstance(change, requests.Request) else ''}"
 
 
 def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, dict[str, Any]], wanted: str) -> SearchHit:

@@ -11,7 +11,8 @@ from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.repositories.base import guard, upsert
 from atelier_desk.storage.rows import record
-from atelier_desk.storage.search.changes import KINDS, RemovedDocument
+from atelier_desk.storage.search.changes import KINDS, RemovedDocument, WorkflowAt
+from atelier_desk.storage.search.requests import RequestsRemoved
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.commit_rows import statements
@@ -53,7 +54,9 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
     before.append(Statement(errors.throw_taken(), {"claimed": claimed, **home}))
     # Its sums are those of the runs it brings: what they had cost before they were deleted here is not counted beside them.
-    before.append(Statement("DELETE spent WHERE workflow_id = $id RETURN NONE", {"id": workflow.id}))
+    requests = (RequestsRemoved(workflow_id=workflow.id),)
+    before.append(Statement("DELETE spent WHERE workflow_id = $id RETURN NONE", {"id": workflow.id}, requests))
+    seen = (WorkflowAt(workflow.id, workflow.stream_seq),)
     after: list[Statement] = []
     old_reports = await repos.reports.list(workflow.id) if replace else []
     if replace:
@@ -64,10 +67,10 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
             # Runs go last: what is decided for them goes with them, and may be of another run in the file.
             removed = (RemovedDocument(table, tuple(str(each.id) for each in gone)),) if table in KINDS and gone else ()
             (after if table == "run" else before).append(Statement("DELETE $gone RETURN NONE", {"gone": gone}, removed))
-        before.append(upsert(tables.WORKFLOWS, workflow))
+        before.append(upsert(tables.WORKFLOWS, workflow)._replace(changes=seen))
     else:
         row = tables.WORKFLOWS.encode(workflow)
-        before.append(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}))
+        before.append(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}, seen))
     memories, entries = await repos.memories.prepared(rows.memories)
     with repos.memories.changing():
         async with repos.reports.beside(rows.reports) as reports:

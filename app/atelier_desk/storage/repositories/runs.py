@@ -19,7 +19,8 @@ from atelier_desk.storage.integrity import unreadable_event
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, keep_spent
 from atelier_desk.storage.rows import plain_time, record
-from atelier_desk.storage.search.changes import RemovedDocument
+from atelier_desk.storage.search.changes import Change, RemovedDocument
+from atelier_desk.storage.search.requests import RequestsRemoved
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.chain import Chain
 from atelier_desk.storage.writing.commit import Commit
@@ -128,7 +129,7 @@ class RunRepository(Repository[Run]):
         if not run_ids:
             return
         runs = [record("run", each) for each in run_ids]
-        removed = []
+        removed: list[Change] = [RequestsRemoved(tuple(run_ids))]
         for kind in ("message", "tool_execution"):
             ids = await self._store.query(f"SELECT VALUE record::id(id) FROM {kind} WHERE run IN $runs", runs=runs)  # noqa: S608
             removed.append(RemovedDocument(kind, tuple(ids)))

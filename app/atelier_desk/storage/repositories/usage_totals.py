@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,11 @@ from typing import Any, get_args
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.compressed_text import unpack
 from atelier_desk.storage.rows import plain_time, record
+from atelier_desk.storage.search.changes import micros
+from atelier_desk.storage.search.requests import Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
+
+EVENTS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +78,19 @@ class UsedRepository:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def runs(
-        self, since: datetime | None = None, ids: Sequence[str] | None = None, *, after: str = "", limit: int | None = None
-    ) -> list[UsingRun]:
-        """The runs in which something may have happened since then; ``ids``: these of them. ``limit``: by their ids, no more than that, of
-        those that come after ``after``."""
-        conditions = ["updated_at >= $since"] * (since is not None) + ["id > $after"] * bool(after)
-        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-        part = " ORDER BY id LIMIT $limit" if limit is not None else ""
+    async def runs(self, ids: Sequence[str]) -> list[UsingRun]:
+        """Those of these runs that are there."""
         rows = await self._store.query(
-            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM "  # noqa: S608
-            f"(SELECT id, workflow, agent_name FROM {'run' if ids is None else '$ids'}{where}{part})",
-            since=since,
-            ids=[record("run", each) for each in ids or ()],
-            after=record("run", after),
-            limit=limit,
+            "SELECT VALUE [record::id(id), record::id(workflow), agent_name] FROM $ids", ids=[record("run", each) for each in ids]
         )
         return [UsingRun(*row) for row in rows]
 
-    async def events(self, run_ids: Sequence[str], since: datetime | None = None) -> list[UsageFigures]:
-        """What the requests of these runs used since then."""
-        when = " AND time >= $since" if since is not None else ""
+    async def events(self, run_ids: Sequence[str]) -> list[UsageFigures]:
+        """What the requests of these runs used."""
         rows = await self._store.query(
-            f"SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types{when}",  # noqa: S608
+            "SELECT VALUE [record::id(run), time, body] FROM run_event WHERE run IN $runs AND type IN $types",
             runs=[record("run", each) for each in run_ids],
             types=_using(),
-            since=since,
         )
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
@@ -120,6 +112,33 @@ class UsedRepository:
             "SELECT VALUE [record::id(id), name] FROM $ids", ids=[record("workflow", each) for each in workflow_ids]
         )
         return dict(rows)
+
+
+async def requests_of_workflow(store: Store, workflow_id: str) -> list[RequestChange]:
+    """What its journal has of requests, without events that cannot be read."""
+    workflow = record("workflow", workflow_id)
+    runs = await store.query("SELECT VALUE [record::id(id), agent_name] FROM run WHERE workflow = $workflow", workflow=workflow)
+    found: list[RequestChange] = [RunAgent(run_id, workflow_id, agent) for run_id, agent in runs]
+    after = 0
+    while True:
+        rows = await store.query(
+            "SELECT VALUE [stream_from, record::id(run), seq, type, time, body] FROM run_event WHERE workflow = $workflow "
+            "AND stream_from > $after AND type IN $types AND run != NONE ORDER BY stream_from LIMIT $limit",
+            workflow=workflow,
+            after=after,
+            types=["run_started", *_using()],
+            limit=EVENTS_AT_ONCE,
+        )
+        for _from, run_id, seq, kind, time, text in rows:
+            with contextlib.suppress(ValueError):
+                body = json.loads(unpack(text))
+                if kind == "run_started":
+                    found.append(RunModel(run_id, workflow_id, body["agent"]["provider"], body["agent"]["model"]))
+                elif (used := _used(run_id, time, body)).usage.tokens_input or used.usage.tokens_output:
+                    found.append(Request(run_id, seq, micros(used.time), used.provider, used.model, used.usage, used.duration_ms))
+        if len(rows) < EVENTS_AT_ONCE:
+            return found
+        after = rows[-1][0]
 
 
 @cache

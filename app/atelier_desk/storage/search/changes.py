@@ -1,4 +1,5 @@
-"""What a commit changes for the full-text index. The statements of a transaction carry it; the store hands it on after the commit."""
+"""What a commit changes for the full-text index and the sums of what requests used. The statements of a transaction carry it; the store
+hands it on after the commit."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from atelier_desk.storage.compressed_text import readable
+from atelier_desk.storage.search.requests import RequestChange
 from atelier_desk.storage.search.tokens import json_text
 
 KINDS = ("message", "tool_execution", "memory", "report")
@@ -63,7 +65,7 @@ class WorkflowAt(NamedTuple):
     stream_seq: int
 
 
-Change = Document | RemovedDocument | WorkflowRemoved | WorkflowAt
+Change = Document | RemovedDocument | WorkflowRemoved | WorkflowAt | RequestChange
 
 
 def document(kind: str, row: Mapping[str, Any], *more: str) -> Document:

@@ -9,17 +9,19 @@ import contextlib
 import logging
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.search import requests
 from atelier_desk.storage.search.changes import Change, Document, RemovedDocument, WorkflowAt, WorkflowRemoved, micros
 from atelier_desk.storage.search.tokens import PART_MIN, document_tokens, long_words, query_tokens
 from atelier_desk.support.i18n import N_
 
+T = TypeVar("T")
 _log = logging.getLogger(__name__)
-FORM = 1
+FORM = 2
 """Goes up when the file is made in another way; a file of another form is made anew."""
 DAMAGED = (sqlite3.Error, zlib.error, UnicodeDecodeError)
 """What reading or writing a damaged file ends with; SQLite does not check the tokens it keeps."""
@@ -39,13 +41,15 @@ CREATE TABLE IF NOT EXISTS document (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS document_id ON document (kind, id);
 CREATE INDEX IF NOT EXISTS document_workflow ON document (workflow);
+{requests.TABLES}
+"""
+_WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     tokens, content='', columnsize=0, detail=none,
     tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* M* Co' tokenchars '+#'"
 );
 CREATE TABLE IF NOT EXISTS word (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(word, content='', columnsize=0, detail=none, tokenize='trigram');
-PRAGMA user_version = {FORM};
 """
 UNAVAILABLE = N_("The history cannot be searched: the SQLite of this Python ({version}) has no FTS5. Use a Python whose SQLite has it.")
 
@@ -65,7 +69,7 @@ class SearchIndex:
         path: its file, made when it is missing or damaged; None for one in memory.
 
     Raises:
-        StorageError: ``no_fts5``: this Python cannot search; ``index``: the file cannot be made.
+        StorageError: ``index``: the file cannot be made.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -75,13 +79,8 @@ class SearchIndex:
     def _open(self) -> sqlite3.Connection:
         try:
             return _connect(self._path)
-        except sqlite3.OperationalError as error:
-            if "no such module" in str(error) or "unrecognized" in str(error):
-                raise StorageError(UNAVAILABLE, code="no_fts5", version=sqlite3.sqlite_version) from error
-            failure: sqlite3.Error = error
         except sqlite3.DatabaseError as error:
-            failure = error
-        _log.warning("the search index is made anew: %s", failure)
+            _log.warning("the search index is made anew: %s", error)
         self._delete_files()
         try:
             return _connect(self._path)
@@ -145,9 +144,13 @@ class SearchIndex:
                 return sum(self._take_out("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
             case WorkflowRemoved():
                 self._db.execute("DELETE FROM workflow WHERE id = ?", (change.workflow_id,))
+                requests.apply(self._db, requests.RequestsRemoved(workflow_id=change.workflow_id))
                 return self._take_out("workflow = ?", (change.workflow_id,))
             case WorkflowAt():
                 self._db.execute("INSERT OR REPLACE INTO workflow VALUES (?, ?)", tuple(change))
+                return 0
+            case _:
+                requests.apply(self._db, change)
                 return 0
 
     def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[IndexMatch]:
@@ -158,19 +161,33 @@ class SearchIndex:
             parts: words that begin with a word of the query, or have it inside, count as well.
 
         Raises:
-            StorageError: the file cannot be read.
+            StorageError: ``no_fts5``: this Python cannot search; ``index``: the file cannot be read.
         """
         tokens = query_tokens(query)
         if not tokens:
             return []
-        try:
+        if not _has_fts5(self._db):
+            raise StorageError(UNAVAILABLE, code="no_fts5", version=sqlite3.sqlite_version)
+
+        def find(db: sqlite3.Connection) -> list[IndexMatch]:
             wanted = " AND ".join(f"({self._any_of(token)})" if parts else _quoted(token) for token in tokens)
-            rows = self._db.execute(
+            rows = db.execute(
                 "SELECT d.place, d.kind, d.id FROM (SELECT rowid AS place FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC"
                 " LIMIT ?) AS hit JOIN document AS d USING (place) ORDER BY place DESC",
                 (wanted, before if before is not None else 2**63 - 1, limit),
             )
             return [IndexMatch(*row) for row in rows]
+
+        return self.read(find)
+
+    def read(self, ask: Callable[[sqlite3.Connection], T]) -> T:
+        """What ``ask`` reads of the file.
+
+        Raises:
+            StorageError: the file cannot be read.
+        """
+        try:
+            return ask(self._db)
         except DAMAGED as error:
             raise _storage_error(error, self._path) from error
 
@@ -184,7 +201,7 @@ class SearchIndex:
         return " OR ".join(_quoted(each) for each in dict.fromkeys([token, *longer[:SIMILAR_MAX]]))
 
     def _put_in(self, document: Document) -> None:
-        tokens = document_tokens(document.text())
+        tokens = document_tokens(document.text()) if _has_fts5(self._db) else ()
         if not tokens:
             return
         text = " ".join(tokens)
@@ -216,6 +233,8 @@ class SearchIndex:
         """
         try:
             with _transaction(self._db):
+                if not _has_fts5(self._db):
+                    return
                 self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
                 self._db.execute("INSERT INTO parts (parts) VALUES ('delete-all')")
                 self._db.execute("DELETE FROM word")
@@ -234,14 +253,20 @@ class SearchIndex:
 def _connect(path: Path | None) -> sqlite3.Connection:
     db = sqlite3.connect(path if path is not None else ":memory:", isolation_level=None, check_same_thread=False)
     try:
+        known = FORM if _has_fts5(db) else -FORM
         form = db.execute("PRAGMA user_version").fetchone()[0]
-        if form not in (0, FORM):
+        if form not in (0, known):
             raise sqlite3.DatabaseError(f"its form is {form}")
-        db.executescript(_TABLES)
+        db.executescript(f"{_TABLES}{_WORDS if known > 0 else ''}PRAGMA user_version = {known};")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _has_fts5(db: sqlite3.Connection) -> bool:
+    """Whether this Python can search; sums it can make without. Its tokenizers are of 3.34."""
+    return sqlite3.sqlite_version_info >= (3, 34) and bool(db.execute("SELECT sqlite_compileoption_used('ENABLE_FTS5')").fetchone()[0])
 
 
 @contextlib.contextmanager

@@ -8,7 +8,8 @@ from typing import Any
 from atelier_desk.domain.base import Model
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.rows import Table, record
-from atelier_desk.storage.search.changes import RemovedDocument, WorkflowAt, documents
+from atelier_desk.storage.search.changes import RemovedDocument, WorkflowAt, documents, micros
+from atelier_desk.storage.search.requests import of_commit
 from atelier_desk.storage.writing import chain
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.event_table import EVENTS
@@ -77,7 +78,8 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
         *([Statement("DELETE $rows RETURN NONE", {"rows": gone}, removed)] if gone else []),
     ]
     if written and workflow_id:
-        guard = Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
+        used = of_commit(commit.events, commit.runs, micros)
+        guard = Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)}, used)
         return [guard, *written]
     return written
 

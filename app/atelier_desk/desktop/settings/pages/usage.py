@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
 from atelier_desk.desktop.widgets import bind, control, fill, label, say
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 PERIODS = ((1, N_("Today")), (7, N_("Last 7 days")), (30, N_("Last 30 days")), (90, N_("Last 90 days")), (0, N_("All time")))
 BY = ((UsageBy.DAY, N_("By day")), (UsageBy.MODEL, N_("By model")), (UsageBy.AGENT, N_("By agent")), (UsageBy.WORKFLOW, N_("By workflow")))
 MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Time")))
+SLOW_S = 1.0
+"""Seconds after which the page says that it reads."""
 MOST_BARS = 12
 """Lying bars; the table has the rest."""
 MOST_DAYS = 92
@@ -57,6 +61,8 @@ class UsagePage(SettingsPage):
             row.addWidget(each)
         self.column.addWidget(choosers)
         self.column.addSpacing(8)
+        self.busy = Busy(self)
+        self.column.addWidget(self.busy)
         self.summary = control(label("", "strong", self, wrap=True), "usage-summary")
         self.picture = self.section()
         self.chart = control(BarChart(self), "usage-chart")
@@ -120,7 +126,16 @@ class UsagePage(SettingsPage):
         return say(box, items=[text for _value, text in choices], name=said)
 
     async def load(self) -> None:
-        self._rows = await self.bridge.engine.usage.rows(self.period.currentData()) or []
+        usage = self.bridge.engine.usage
+        reading = self.jobs.start(usage.rows(self.period.currentData()), "rows")
+        while not (await asyncio.wait({reading}, timeout=SLOW_S))[0]:
+            if not self.busy.running:
+                self.busy.watch(reading, N_("Reading the history…"))
+            if (progress := await usage.reading()) is not None:
+                self.busy.set_progress(*progress)
+        if reading.cancelled() or reading.exception() is not None:  # which the jobs tell
+            return
+        self._rows = reading.result() or []
         await self._read_month()
         self._show()
 

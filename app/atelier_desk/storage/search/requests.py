@@ -1,0 +1,159 @@
+"""What requests to models used, beside the full-text index and kept up to date with it: the journal has it in texts that the database
+cannot add up, and reads at some 10 000 a second."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from atelier_desk.domain.model_messages import Usage
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.events.run import RunEvent
+    from atelier_desk.domain.workflow import Run
+
+SLOT = 900_000_000
+"""Microseconds of a quarter of an hour: the clocks of all places differ by multiples of it, so it lies on one day everywhere."""
+FIGURES = (
+    "tokens_input",
+    "tokens_output",
+    "tokens_cached",
+    "tokens_stored",
+    "tokens_reasoning",
+    "cost",
+    "saved",
+    "tokens_unpriced",
+    "estimated",
+)
+TABLES = f"""
+CREATE TABLE IF NOT EXISTS run (
+    id TEXT PRIMARY KEY, workflow TEXT NOT NULL, agent TEXT NOT NULL DEFAULT '', provider TEXT NOT NULL DEFAULT '',
+    model TEXT NOT NULL DEFAULT ''
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS run_workflow ON run (workflow);
+CREATE TABLE IF NOT EXISTS request (
+    run TEXT NOT NULL, seq INTEGER NOT NULL, time INTEGER NOT NULL, provider TEXT NOT NULL, model TEXT NOT NULL,
+    {", ".join(f"{name} NUMERIC NOT NULL" for name in FIGURES)}, duration_ms INTEGER NOT NULL, PRIMARY KEY (run, seq)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS request_time ON request (time);
+"""
+
+
+class RunAgent(NamedTuple):
+    """Whose a run is."""
+
+    run_id: str
+    workflow_id: str
+    agent_name: str
+
+
+class RunModel(NamedTuple):
+    """What a run began with: it counts for requests whose events name no model."""
+
+    run_id: str
+    workflow_id: str
+    provider: str
+    model: str
+
+
+class Request(NamedTuple):
+    """What one request used; ``provider`` and ``model`` are empty where its event does not name them. ``seq`` is the event's number."""
+
+    run_id: str
+    seq: int
+    time: int
+    provider: str
+    model: str
+    usage: Usage
+    duration_ms: int
+
+
+class RequestsRemoved(NamedTuple):
+    """Runs are gone, or all of a workflow."""
+
+    run_ids: tuple[str, ...] = ()
+    workflow_id: str = ""
+
+
+class UsageTotal(NamedTuple):
+    """What one agent used of one model in one workflow on one day."""
+
+    day: date
+    workflow_id: str
+    agent_name: str
+    provider: str
+    model: str
+    requests: int
+    duration_ms: int
+    usage: Usage
+
+
+RequestChange = RunAgent | RunModel | Request | RequestsRemoved
+
+
+def of_commit(events: Iterable[RunEvent], runs: Iterable[Run], micros: Callable[[datetime], int]) -> tuple[RequestChange, ...]:
+    """What a commit changes of it."""
+    found: list[RequestChange] = [RunAgent(run.id, run.workflow_id, run.agent_name) for run in runs]
+    for event in events:
+        body = event.body
+        if body.type == "run_started":
+            found.append(RunModel(event.run_id, event.workflow_id, body.agent.provider, body.agent.model))
+        usage = getattr(body, "usage", None)
+        if event.run_id and isinstance(usage, Usage) and (usage.tokens_input or usage.tokens_output):
+            model = getattr(body, "model", "") or getattr(getattr(body, "reply", None), "model", "") or ""
+            provider = getattr(body, "provider", "") if model else ""
+            found.append(Request(event.run_id, event.seq, micros(event.time), provider, model, usage, getattr(body, "duration_ms", 0)))
+    return tuple(found)
+
+
+def apply(db: sqlite3.Connection, change: RequestChange) -> None:
+    """Take in one change, within a transaction."""
+    match change:
+        case RunAgent():
+            db.execute(
+                "INSERT INTO run (id, workflow, agent) VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET agent = excluded.agent",
+                tuple(change),
+            )
+        case RunModel():
+            db.execute(
+                "INSERT INTO run (id, workflow, provider, model) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET provider = excluded.provider, model = excluded.model",
+                tuple(change),
+            )
+        case Request():
+            figures = [getattr(change.usage, name) for name in FIGURES]
+            row = (*change[:5], *figures, change.duration_ms)
+            db.execute(f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+        case RequestsRemoved():
+            ids = [(each,) for each in change.run_ids]
+            if change.workflow_id:
+                ids += db.execute("SELECT id FROM run WHERE workflow = ?", (change.workflow_id,)).fetchall()
+            db.executemany("DELETE FROM request WHERE run = ?", ids)
+            db.executemany("DELETE FROM run WHERE id = ?", ids)
+
+
+def totals(db: sqlite3.Connection, since: int, day_of: Callable[[int], date]) -> list[UsageTotal]:
+    """Sums since then by day, workflow, agent and model; ``day_of`` gives the day of a time in microseconds since 1970."""
+    day = lru_cache(maxsize=None)(lambda slot: day_of(slot * SLOT).toordinal())
+    db.create_function("day_of", 1, day, deterministic=True)
+    sums = ", ".join(f"{'max' if name == 'estimated' else 'sum'}({name})" for name in FIGURES)
+    rows = db.execute(
+        f"SELECT day_of(time / {SLOT}), workflow, agent, iif(q.model = '', r.provider, q.provider), iif(q.model = '', r.model, q.model),"  # noqa: S608
+        f" count(*), sum(duration_ms), {sums} FROM request AS q JOIN run AS r ON r.id = q.run WHERE time >= ? GROUP BY 1, 2, 3, 4, 5",
+        (since,),
+    )
+    return [UsageTotal._make((date.fromordinal(row[0]), *row[1:7], Usage(**dict(zip(FIGURES, row[7:], strict=True))))) for row in rows]
+
+
+def runs(db: sqlite3.Connection) -> set[str]:
+    """The runs it knows."""
+    return {row[0] for row in db.execute("SELECT id FROM run")}
+
+
+def cost(db: sqlite3.Connection, since: int) -> float:
+    """US dollars since then; a request that was copied with its workflow counts once."""
+    once = "SELECT max(max(cost, 0)) AS cost FROM request WHERE time >= ? GROUP BY time, duration_ms, tokens_input, tokens_output"
+    return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({once})", (since,)).fetchone()[0])  # noqa: S608
