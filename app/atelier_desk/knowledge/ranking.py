@@ -26,6 +26,8 @@ BEHIND_FROM = 20
 """Vectors from which on it does."""
 CROSS_LANGUAGE = 0.4
 """Between languages words cannot match: there the vector part is worth at least this much of a word score."""
+LITERAL = 10
+"""What puts a memory that has all words of the query before all that have not, whatever their vectors say: more than a score can be."""
 TRACE = 0.01
 """What the cosine itself adds: it orders those that nothing else tells apart."""
 TIE_BREAK = 0.01
