@@ -375,7 +375,7 @@ class MemoryRepository(Repository[Memory]):
         """What rows keep of memories to be found by, of which each is told by its content and its tags."""
         joined = [(content, " ".join(sorted(tags))) for content, tags in texts]
         stems = await self._stems([content_text(text) for pair in joined for text in pair])
-        return [pack(*stems[2 * number : 2 * number + 2], literal_tokens("\n".join(pair))) for number, pair in enumerate(joined)]
+        return [pack(said, tags, literal_tokens("\n".join(pair))) for said, tags, pair in zip(stems[::2], stems[1::2], joined, strict=True)]
 
     async def _stems(self, texts: Sequence[Sequence[str]]) -> builtins.list[builtins.list[tuple[str, str]]]:
         """Both stems of each word of many texts, in one question to the database."""
