@@ -42,6 +42,33 @@ async def test_finds_by_meaning_and_by_words(search: MemorySearch, clock: Manual
     assert contents(await search.search("8443", threshold=0))[0] == "number 8443 belongs to staging"
 
 
+@pytest.mark.parametrize(
+    ("content", "query"),
+    [
+        ("病院は機能していないので、東京タワーへ行きました。", "機能"),
+        ("我们在北京的服务器上部署了新的数据库系统。", "数据库"),
+        ("서울에서 회의를 했습니다 데이터베이스를", "데이터베이스"),
+        ("เราติดตั้งฐานข้อมูลใหม่ในกรุงเทพ", "ฐานข้อมูล"),
+        ("L’été dernier, j’ai déployé la base à Nîmes", "ete"),
+        ("Meeting with Will and Don", "will don"),
+        ("The function getUserNameById failed", "username"),
+        ("The function getUserNameById failed", "getUserName"),
+        ("İstanbul'daki sunucu ISPARTA", "ısparta"),
+        ("ship it 🚀 now", "🚀"),
+        ("the heron stood in a field of reeds " * 20 + "and fished", "heron fishing"),
+    ],
+)
+async def test_what_has_all_words_is_first_and_sure_whatever_vectors_say(
+    search: MemorySearch, embedder: WordEmbedder, clock: ManualClock, content: str, query: str
+) -> None:
+    embedder._direction.update(dict.fromkeys([*query.casefold().split(), "near"], 0))
+    await add(search, clock, "near near", importance=1.0)
+    await add(search, clock, "数 据 the heron will", importance=1.0)
+    await add(search, clock, content, importance=0.0)
+    assert contents(await search.search(query))[0] == content
+    assert contents(await search.search(query, limit=1, threshold=1.0)) == [content]
+
+
 async def test_every_part_of_the_score_comes_back(search: MemorySearch, clock: ManualClock) -> None:
     await add(search, clock, "the cat sleeps", importance=0.6)
     (hit,) = (await search.search("cat")).hits

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.storage.search_terms import STOP_WORDS, content_text, excerpt, said_in, words
+from atelier_desk.storage.search_terms import STOP_WORDS, content_text, excerpt, said_in, word_places, words
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,7 @@ from atelier_desk.storage.search_terms import STOP_WORDS, content_text, excerpt,
         ("snake_case-and/paths", ["snake", "case", "and", "paths"]),
         ("Œuvre, straße, Ångström", ["oeuvre", "strasse", "angstrom"]),
         ("日本語 text", ["日本語", "text"]),
+        ("ISPARTA ısparta İzmir", ["isparta", "isparta", "izmir"]),
         ("", []),
         ("…!?", []),
     ],
@@ -52,6 +53,13 @@ def test_the_excerpt_shows_the_place() -> None:
     assert piece.startswith("…")
     assert piece.endswith("…")
     assert len(piece) <= 165
+
+
+@pytest.mark.parametrize(("said", "query"), [("it ships 🚀 today", "🚀"), ("see getUserNameById there", "username")])
+def test_the_excerpt_shows_a_symbol_and_a_part_across_the_parts_of_an_identifier(said: str, query: str) -> None:
+    text = "nothing here " * 40 + said
+    assert said in excerpt(text, query)
+    assert [text[start:end].lower() for start, end in word_places(text, query)] == [query]
 
 
 def test_the_excerpt_of_a_text_without_the_word_is_its_beginning() -> None:

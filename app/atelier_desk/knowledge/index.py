@@ -13,7 +13,7 @@ from atelier_desk.knowledge.lexical import Postings, Segment, WordScores
 from atelier_desk.knowledge.rows import LANGUAGES, MemoryRows, live_ids
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
 from atelier_desk.storage.memory_terms import MemoryTerms, Stems
-from atelier_desk.storage.search_terms import words
+from atelier_desk.storage.search_terms import STOP_WORDS, words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,6 +165,8 @@ class MemoryIndex:
         beside, around = rows.beside()
         told = self.postings.scores(question.stems, scope, rows.column("length"), beside, around)
         lexical = _together(told, count)
+        if told is not None and question.words <= STOP_WORDS:
+            lexical = np.where(told.all, lexical, 0)  # one stop word of several says nothing
         pool = accepted & (lexical > 0)
         near = None
         if question.vector is not None and self.vectors is not None:
@@ -172,7 +174,7 @@ class MemoryIndex:
             near = self._near(question.vector, accepted, by_words, beside)
             pool = accepted & ((lexical > 0) | (near.averaged > 0))
         places = np.flatnonzero(pool)
-        lexical = lexical[places]
+        lexical, literal = lexical[places], told.all[places] if told is not None else np.zeros(len(places), dtype=bool)
         turns = rows.column("turn")[places]
         if near is not None:
             has, own, averaged = near.has[places], near.own[places], near.averaged[places]
@@ -181,16 +183,18 @@ class MemoryIndex:
             certain = ranking.certainty(lexical, own, turns)
         else:
             relevance, certain = lexical, ranking.certainty_of_words(lexical)
+        certain = np.where(literal, 1, certain)
         named = self._named(question.words)
         if named:
             relevance = np.where(turns & np.isin(rows.column("speaker")[places], named), ranking.NAMED * relevance, relevance)
         importance = ranking.weight_of(rows.column("importance")[places], rows.column("uses")[places])
         recency = np.clip(1 - (now - rows.column("created")[places]) / (ranking.RECENCY_DAYS * 86_400), 0, 1)
         score = relevance + ranking.TIE_BREAK * (importance + recency)
+        order = score + ranking.LITERAL * literal
         able = np.flatnonzero((relevance > 0) & (certain >= least))
         if len(able) > limit:
-            able = able[np.argpartition(-score[able], limit - 1)[:limit]]
-        ordered = sorted(able, key=lambda place: (-score[place], rows.ids[places[place]]))
+            able = able[np.argpartition(-order[able], limit - 1)[:limit]]
+        ordered = sorted(able, key=lambda place: (-order[place], rows.ids[places[place]]))
         return [
             ranking.Ranked(
                 rows.ids[places[at]],

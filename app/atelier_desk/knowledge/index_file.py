@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MAGIC = b"atelier-memory-index-1\n"
+FORM = "memory-2"
+"""Goes up when what is kept of an index is made in another way."""
 _ALIGN = 64
 _BLOCK = 8_192
 """Number of 64-bit integers per checksum block."""
@@ -83,7 +85,7 @@ def read(path: Path, stamp: str, embedder: tuple[str, int] | None) -> MemoryInde
 
     None unless the file is intact and of this stamp and embedder (id and dimension).
     """
-    return read_parts(path, stamp, lambda head: "form" not in head and _same(head["embedder"], embedder), _index)
+    return read_parts(path, stamp, lambda head: head.get("form") == FORM and _same(head["embedder"], embedder), _index)
 
 
 def parts(index: MemoryIndex) -> Parts:
@@ -103,7 +105,12 @@ def _parts(index: MemoryIndex) -> Parts:
     found = {f"column.{name}": rows.column(name)[kept] for name in COLUMNS}
     found |= {"keys": words.keys, "starts": words.starts, "rows": new_row[words.rows], "counts": words.counts}
     found["ids"] = np.frombuffer("\n".join(rows.ids[row] for row in kept).encode(), dtype=np.uint8)
-    head: dict[str, Any] = {"names": {name: list(values) for name, values in rows.names.items()}, "embedder": None, "made_of": 0}
+    head: dict[str, Any] = {
+        "form": FORM,
+        "names": {name: list(values) for name, values in rows.names.items()},
+        "embedder": None,
+        "made_of": 0,
+    }
     vectors = index.vectors
     if vectors is not None:
         head["embedder"] = [vectors.embedder, vectors.dimension]

@@ -30,13 +30,12 @@ MERGE_AT = 2_000
 
 @dataclass(frozen=True)
 class WordScores:
-    """For each row, the scores of its own words and of its neighbours' words.
-
-    0–1, fractions of the best possible score.
-    """
+    """For each row the score of its own words and of those around it, 0–1: shares of the best that any text could reach; and whether all
+    words of the query are its own."""
 
     own: np.ndarray
     around: np.ndarray
+    all: np.ndarray
 
 
 class Segment:
@@ -152,6 +151,7 @@ class Postings:
         linked = bool((around > 0).any())
         norm = _norm(lengths, scope, k1, b)
         far_norm = _norm(around, scope & (around > 0), k1, b) if linked else norm
+        every = scope.copy()
         best = far_best = 0.0
         for keys, often_asked in words.items():
             share = 1 + math.log(often_asked) if repeated else 1.0
@@ -163,6 +163,8 @@ class Postings:
                 counts = np.concatenate([each[1] for each in found]).astype(np.float32) if found else np.zeros(0, dtype=np.float32)
                 inside = scope[rows]
                 rows, counts = rows[inside], counts[inside]
+                if not len(rows):
+                    continue
                 weights.append(_idf(len(rows), there))
                 own[rows] = np.maximum(own[rows], weights[-1] * (counts * (k1 + 1)) / (counts + norm[rows]))
                 if linked:
@@ -174,11 +176,12 @@ class Postings:
                     scored = far_weights[-1] * (often * (k1 + 1)) / (often + far_norm[places])
                     other[places] = np.maximum(other[places], scored)
             total += share * own
-            best += share * max(weights) * (k1 + 1)
+            every &= own > 0
+            best += share * max(weights, default=_idf(0, there)) * (k1 + 1)
             if linked:
                 near += share * other
-                far_best += share * max(far_weights) * (k1 + 1)
-        return WordScores(total / best, near / far_best if far_best else near)
+                far_best += share * max(far_weights, default=_idf(0, there)) * (k1 + 1)
+        return WordScores(total / best, near / far_best if far_best else near, every)
 
     def _segments(self) -> list[Segment]:
         if self._recent and self._small is None:

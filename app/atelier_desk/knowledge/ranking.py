@@ -32,6 +32,8 @@ BEHIND_FROM = 20
 """Number of vectors from which that applies."""
 CROSS_LANGUAGE = 0.4
 """Words cannot match across languages: there the vector part counts at least this fraction of a word score."""
+LITERAL = 10
+"""What puts a memory that has all words of the query before all that have not, whatever their vectors say: more than a score can be."""
 TRACE = 0.01
 """Weight of the raw cosine: it orders results that are otherwise equal."""
 TIE_BREAK = 0.01

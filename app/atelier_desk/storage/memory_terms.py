@@ -5,14 +5,14 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-Stems = Sequence[tuple[str, str]]
-"""English and French stem of each word."""
-WITH_TAGS = 0x8000_0000
-"""Set in the first number if ``terms`` include the words of the tags; earlier versions did not."""
+Stems = Sequence[tuple[str, ...]]
+"""English and French stem of each word, and in a query the word itself."""
+CURRENT = 0xC000_0000
+"""Set in the first number of ``terms`` that hold the words of the tags and the literal tokens too; earlier versions set one bit or none."""
 
 
 @dataclass(frozen=True)
@@ -44,42 +44,35 @@ class MemoryTerms:
     @property
     def length(self) -> int:
         """Number of words."""
-        return int.from_bytes(self.terms[:4], "little") & ~WITH_TAGS
+        return int.from_bytes(self.terms[:4], "little") & ~CURRENT
 
 
-def hashes(stems: tuple[str, str]) -> tuple[int, int]:
-    """Return 32-bit hashes of a word's two stems.
-
-    With 20 000 different stems the chance of one collision is 5 %, and it would only blur a score.
-    """
-    return zlib.crc32(b"e" + stems[0].encode()), zlib.crc32(b"f" + stems[1].encode())
+def hashes(stems: tuple[str, ...]) -> tuple[int, ...]:
+    """32-bit numbers of a word's stems, and of the word where it is given; two of 20 000 different stems share one with a chance of 5 %,
+    and then only blur a score."""
+    return tuple(map(_hash, "efw", stems))
 
 
-def pack(stems: Stems, tags: Stems = ()) -> bytes:
-    """Pack the stems of a text and its tags as little-endian 32-bit numbers.
+def _hash(kind: str, word: str) -> int:
+    return zlib.crc32((kind + word).encode())
 
-    First the number of words (with ``WITH_TAGS``), then pairs of stem hash and count.
-    """
+
+def pack(stems: Stems, tags: Stems = (), literal: Iterable[str] = ()) -> bytes:
+    """The stems of a text and of its tags as bytes: little-endian 32-bit numbers, first how many words (with ``CURRENT``), then pairs of
+    stem hash and count. ``literal`` tokens are found as they are and do not count as words: they would make a text longer than it is."""
     counts = Counter(number for pair in (*stems, *tags) for number in set(hashes(pair)))
+    counts.update(_hash("w", token) for token in literal)
     return packed(len(stems) + len(tags), counts)
 
 
-def with_tags(terms: bytes, tags: Stems) -> bytes:
-    """Add the stems of tags to terms packed by an earlier version."""
-    numbers = array("I", terms)
-    counts: Counter[int] = Counter(dict(zip(numbers[1::2], numbers[2::2], strict=True)))
-    counts.update(number for pair in tags for number in set(hashes(pair)))
-    return packed((numbers[0] if numbers else 0) + len(tags), counts)
-
-
-def has_tags(terms: bytes) -> bool:
-    """Whether packed terms include the words of the tags."""
-    return bool(int.from_bytes(terms[:4], "little") & WITH_TAGS)
+def is_current(terms: bytes) -> bool:
+    """Whether all that a search looks for is among packed stems."""
+    return int.from_bytes(terms[:4], "little") & CURRENT == CURRENT
 
 
 def packed(length: int, counts: Mapping[int, int]) -> bytes:
     """Pack a number of words and the counts by stem hash; see ``pack``."""
-    numbers = array("I", [length | WITH_TAGS])
+    numbers = array("I", [length | CURRENT])
     numbers.extend(chain.from_iterable(counts.items()))
     if array("I").itemsize != 4:
         raise SystemError("this platform's unsigned int is not 32 bits wide")

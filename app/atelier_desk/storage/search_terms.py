@@ -15,7 +15,10 @@ CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINE_END = re.compile(r" ?\n\s*")
-LIGATURES = str.maketrans({"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "ł": "l", "Ł": "L"})
+LIGATURES = str.maketrans(
+    {"œ": "oe", "Œ": "Oe", "æ": "ae", "Æ": "Ae", "ß": "ss", "ẞ": "SS", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ł": "l", "Ł": "L", "ı": "i"}
+)
+"""Letters that are others with a mark, or two in one, though Unicode does not take them apart; Turkish i with and without a dot are one."""
 
 
 def _listed(text: str) -> frozenset[str]:
@@ -52,7 +55,7 @@ def words(text: str) -> list[str]:
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text.translate(LIGATURES))
         text = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    return _WORD.findall(CAMEL.sub(" ", text).lower())
+    return _WORD.findall(CAMEL.sub(" ", text).casefold())
 
 
 def content_text(text: str) -> list[str]:
@@ -66,20 +69,15 @@ def excerpt(text: str, query: str, width: int = 160) -> str:
 
     Line breaks are kept so that Markdown still works; blank lines are dropped.
     """
-    wanted = set(content_text(query))
-    start = 0
-    for match in re.finditer(r"\w+", text):
-        if any(_related(word, wanted) for word in words(match[0])):
-            start = max(0, match.start() - width // 3, text.rfind("\n", max(0, match.start() - width // 3), match.start()) + 1)
-            break
+    at = next(_places(text, query), (0, 0))[0]
+    start = max(0, at - width // 3, text.rfind("\n", max(0, at - width // 3), at) + 1) if at else 0
     piece = _LINE_END.sub("\n", _BLANKS.sub(" ", text[start : start + width])).strip()
     return ("…" if start else "") + piece + ("…" if start + width < len(text) else "")
 
 
 def word_places(text: str, query: str) -> list[tuple[int, int]]:
     """Return where query words occur in a text: start and end of each word that ``excerpt`` would find."""
-    wanted = set(content_text(query))
-    return [match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0]))]
+    return list(_places(text, query))
 
 
 def said_in(texts: Iterable[str], query: str) -> str:
@@ -93,6 +91,16 @@ def said_in(texts: Iterable[str], query: str) -> str:
     found = [value for value in values if any(_related(word, wanted) for word in words(value))]
     told = [value for value in found if " " in value.strip()] or found
     return " · ".join(told or [value for value in values if " " in value.strip()] or values)
+
+
+def _places(text: str, query: str) -> Iterator[tuple[int, int]]:
+    wanted = set(content_text(query))
+    found = (match.span() for match in re.finditer(r"\w+", text) if any(_related(word, wanted) for word in words(match[0])))
+    first = next(found, None)
+    if first is not None:
+        yield from (first, *found)
+    elif query.strip():  # symbols, and what goes across the parts of an identifier
+        yield from (match.span() for match in re.finditer(re.escape(query.strip()), text, re.IGNORECASE))
 
 
 def _values(text: str) -> Iterator[str]:

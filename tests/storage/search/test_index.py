@@ -60,6 +60,25 @@ def test_parts_of_words(index: SearchIndex) -> None:
     assert ids(index, "ist", parts=True) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("function getUserNameById failed", "username"),
+        ("function getUserNameById failed", "ernamebyi"),
+        ("function getUserNameById failed", "getusernamebyid failed"),
+        ("function getusernamebyid failed", "getUserName"),
+        ("get_user_name failed", "getUserName"),
+        ("ship it 🚀 now", "🚀"),
+        ("ship it 🫠 now", "ship 🫠"),
+        ("İstanbul'daki sunucu ISPARTA", "ısparta"),
+        ("İstanbul'daki sunucu ISPARTA", "ıstanbul"),
+    ],
+)
+def test_what_is_written_in_another_way(index: SearchIndex, text: str, query: str) -> None:
+    index.apply([said("a", text), said("b", "the ship has a user 🎉", 1)])
+    assert ids(index, query, parts=True) == ["a"]
+
+
 def test_a_row_that_changed_is_found_by_its_new_words_alone(index: SearchIndex) -> None:
     index.apply([said("a", "apples")])
     index.apply([said("a", "pears")])

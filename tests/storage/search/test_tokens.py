@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.storage.search.tokens import document_tokens, json_text, query_tokens
+from atelier_desk.storage.search.tokens import document_tokens, json_text, literal_tokens, query_tokens
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,20 @@ from atelier_desk.storage.search.tokens import document_tokens, json_text, query
         ("Œuvre complète", "oeuvre"),
         ("ﬁle", "file"),
         ("mixed数据abc", "abc"),
+        ("getUserNameById failed", "GETUSERNAMEBYID"),
+        ("HTTPServer", "httpserver"),
+        ("utf8Decoder", "utf8decoder"),
+        ("ship it 🚀 now", "🚀"),
+        ("done 👍🏽", "👍"),
+        ("I ❤️ it", "❤"),
+        ("bon 🇫🇷", "🇫🇷"),
+        ("20 € → 22 €", "€ →"),
+        ("İstanbul ISPARTA", "ısparta"),
+        ("İstanbul ISPARTA", "istanbul isparta"),
+        ("ışık", "IŞIK"),
+        ("Đà Nẵng", "đa nang"),
+        ("GROẞ", "gross"),
+        ("ΚΟΣΜΟΣ", "κοσμος"),
     ],
 )
 def test_a_word_of_a_text_is_found_in_it(text: str, query: str) -> None:
@@ -38,11 +52,30 @@ def test_a_word_of_a_text_is_found_in_it(text: str, query: str) -> None:
 def test_stop_words_count_only_when_there_is_nothing_else() -> None:
     assert query_tokens("the policy of IT") == ["policy"]
     assert query_tokens("IT") == ["it"]
-    assert query_tokens(" ?! ") == []
+    assert query_tokens(" ?! “…” — « » ") == []
 
 
 def test_no_word_of_a_long_text_is_left_out() -> None:
     assert "w4999" in document_tokens(" ".join(f"w{number}" for number in range(5_000)))
+
+
+def test_what_is_data_is_not_joined() -> None:
+    assert "ab" * 32 in document_tokens("aB" * 32)
+    assert "ab" * 33 not in document_tokens("aB" * 33)
+    assert len(literal_tokens("aB" * 32)) < 10
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("the policy", ["the"]),
+        ("getUserName", ["getuser", "getusername", "username"]),
+        ("機能 🚀", ["機", "能", "🚀"]),
+        ("plain words alone", []),
+    ],
+)
+def test_literal_tokens_are_those_that_no_stem_stands_for(text: str, tokens: list[str]) -> None:
+    assert literal_tokens(text) == tokens
 
 
 def test_json_gives_its_values_and_the_names_of_fields() -> None:

@@ -15,7 +15,7 @@ from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges
 from atelier_desk.knowledge.projects.rerank import QueryTerms
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
 from atelier_desk.storage.graph import FILE_DIGITS, PROJECT_DIGITS, Edge, LightRow
-from atelier_desk.storage.memory_terms import WITH_TAGS, Stems
+from atelier_desk.storage.memory_terms import CURRENT, Stems
 
 if TYPE_CHECKING:
     import numpy as np
@@ -289,7 +289,7 @@ class ProjectIndex:
                 self.postings.add(row, entry.terms)
         self.live = np.concatenate([self.live, np.ones(len(entities), dtype=bool)])
         self._kind = np.concatenate([self._kind, np.array([_KIND_CODE[each.kind] for each in entities], dtype=np.uint8)])
-        lengths = [int.from_bytes(each.terms[:4], "little") & ~WITH_TAGS for each in entities]
+        lengths = [int.from_bytes(each.terms[:4], "little") & ~CURRENT for each in entities]
         self.length = np.concatenate([self.length, np.array(lengths, dtype=np.float32)])
 
     def contain(self) -> None:

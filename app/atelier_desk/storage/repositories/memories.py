@@ -15,11 +15,12 @@ from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.memory import RETRIEVED_MAX, Memory, MemoryScope, MemoryType, MergedInto
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.language import language
-from atelier_desk.storage.memory_terms import MemoryTerms, has_tags, pack, with_tags
+from atelier_desk.storage.memory_terms import MemoryTerms, Stems, is_current, pack
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, some
 from atelier_desk.storage.repositories.memory_bin import binned, unbinned
 from atelier_desk.storage.rows import plain_time, record, to_json
 from atelier_desk.storage.search.changes import RemovedDocument, document
+from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Statement, Store
 
@@ -157,11 +158,9 @@ class MemoryRepository(Repository[Memory]):
                 follower.saved(entry)
 
     async def _prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
-        texts = [(memory.content, " ".join(memory.tags)) for memory in memories]
-        stems = await self.stems_of([text for pair in texts for text in pair])
         rows, entries = [], []
-        for number, memory in enumerate(memories):
-            terms = pack(stems[2 * number], stems[2 * number + 1])
+        made = await self._terms([(memory.content, memory.tags) for memory in memories])
+        for memory, terms in zip(memories, made, strict=True):
             content = {**self.table.encode(memory), "terms": terms}
             found = (document("memory", content),)
             rows.append(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found))
@@ -375,21 +374,29 @@ class MemoryRepository(Repository[Memory]):
         rows = await self._store.query("SELECT count() AS n FROM memory WHERE embedder != $embedder GROUP ALL", embedder=embedder)
         return rows[0]["n"] if rows else 0
 
-    async def stems(self, text: str) -> builtins.list[tuple[str, str]]:
-        """Return the English and French stem of each content word of a text."""
-        return (await self.stems_of([text]))[0]
+    async def stems(self, query: str) -> Stems:
+        """English and French stem of each word that is searched for, and the word itself; a symbol has no stem."""
+        tokens = query_tokens(query)
+        words = [token for token in tokens if token.isalnum()]
+        stems = dict(zip(words, (await self._stems([words]))[0], strict=True))
+        return [(*stems.get(token, ("", "")), token) for token in tokens]
 
-    async def stems_of(self, texts: Sequence[str]) -> builtins.list[builtins.list[tuple[str, str]]]:
-        """Like ``stems`` for many texts, in one query."""
-        found = [content_text(text) for text in texts]
-        joined = " ".join(word for each in found for word in each)
-        if not joined:
+    async def _terms(self, texts: Sequence[tuple[str, Sequence[str]]]) -> builtins.list[bytes]:
+        """What rows keep of memories to be found by, of which each is told by its content and its tags."""
+        joined = [(content, " ".join(sorted(tags))) for content, tags in texts]
+        stems = await self._stems([content_text(text) for pair in joined for text in pair])
+        return [pack(said, tags, literal_tokens("\n".join(pair))) for said, tags, pair in zip(stems[::2], stems[1::2], joined, strict=True)]
+
+    async def _stems(self, texts: Sequence[Sequence[str]]) -> builtins.list[builtins.list[tuple[str, str]]]:
+        """Both stems of each word of many texts, in one question to the database."""
+        flat = [word for words in texts for word in words]
+        if not flat:
             return [[] for _each in texts]
         english, french = await self._store.query(
-            "RETURN [search::analyze('english', $text), search::analyze('french', $text)]", text=joined
+            "RETURN [search::analyze('english', $text), search::analyze('french', $text)]", text=" ".join(flat)
         )
         stems = iter(zip(english, french, strict=True))
-        return [builtins.list(itertools.islice(stems, len(each))) for each in found]
+        return [builtins.list(itertools.islice(stems, len(words))) for words in texts]
 
     async def entries(self, *, after: str = "", limit: int = LOAD_PAGE) -> builtins.list[MemoryTerms]:
         """Return one page of index entries, by id.
@@ -405,11 +412,13 @@ class MemoryRepository(Repository[Memory]):
             head=HEAD,
         )
         entries = [_entry_of_row(row) for row in rows]
-        bare = [number for number, entry in enumerate(entries) if entry.tags and not has_tags(entry.terms)]
-        stems = await self.stems_of([" ".join(sorted(entries[number].tags)) for number in bare])
-        for number, tags in zip(bare, stems, strict=True):
-            entries[number] = replace(entries[number], terms=with_tags(entries[number].terms, tags))
-        return entries
+        old = {entry.id for entry in entries if not is_current(entry.terms)}
+        if not old:
+            return entries
+        contents = await self._store.query("SELECT id, content, tags FROM $rows", rows=[self.table.record(each) for each in old])
+        made = await self._terms([(row["content"], row["tags"]) for row in contents])
+        terms = {row["id"].id: each for row, each in zip(contents, made, strict=True)}
+        return [replace(entry, terms=terms[entry.id]) if entry.id in terms else entry for entry in entries]
 
     def workflow_deleted(self, workflow_id: str) -> None:
         """Notify followers that a workflow's memories are gone."""

@@ -22,13 +22,13 @@ from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
-FORM = 2
+FORM = 3
 """Goes up when the file is made in another way; a file of another form is made anew."""
 DAMAGED = (sqlite3.Error, zlib.error, UnicodeDecodeError)
 """Errors from reading or writing a damaged file; SQLite does not check the stored tokens."""
 REMOVED = "removed"
 """Name in the state which records that rows were removed since the last ``wipe``."""
-SIMILAR_MAX = 48
+SIMILAR_MAX = 128
 """Maximum number of longer words that a query word also matches."""
 _TABLES = f"""
 PRAGMA journal_mode = WAL;
@@ -47,7 +47,7 @@ CREATE INDEX IF NOT EXISTS document_workflow ON document (workflow);
 _WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     tokens, content='', columnsize=0, detail=none,
-    tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* M* Co' tokenchars '+#'"
+    tokenize="porter unicode61 remove_diacritics 0 categories 'L* N* M* S* Co' tokenchars '+#'"
 );
 CREATE TABLE IF NOT EXISTS word (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE);
 CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(word, content='', columnsize=0, detail=none, tokenize='trigram');
@@ -167,18 +167,19 @@ class SearchIndex:
         Raises:
             StorageError: ``no_fts5``: this Python cannot search; ``index``: the file cannot be read.
         """
-        tokens = query_tokens(query)
-        if not tokens:
+        # In small letters an identifier is one word: it is looked for in others as well as by its parts.
+        ways = [tokens for tokens in dict.fromkeys(tuple(query_tokens(each)) for each in (query, query.lower())) if tokens]
+        if not ways:
             return []
         if not _has_fts5(self._db):
             raise StorageError(UNAVAILABLE, code="no_fts5", version=sqlite3.sqlite_version)
 
         def find(db: sqlite3.Connection) -> list[IndexMatch]:
-            wanted = " AND ".join(f"({self._any_of(token)})" if parts else _quoted(token) for token in tokens)
+            asked = [" AND ".join(f"({self._any_of(token)})" if parts else _quoted(token) for token in tokens) for tokens in ways]
             rows = db.execute(
                 "SELECT d.place, d.kind, d.id FROM (SELECT rowid AS place FROM words WHERE words MATCH ? AND rowid < ? ORDER BY rowid DESC"
                 " LIMIT ?) AS hit JOIN document AS d USING (place) ORDER BY place DESC",
-                (wanted, before if before is not None else 2**63 - 1, limit),
+                (" OR ".join(f"({each})" for each in asked), before if before is not None else 2**63 - 1, limit),
             )
             return [IndexMatch(*row) for row in rows]
 
