@@ -37,7 +37,7 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
         (("images", "ftp://x", "painter"), "images"),
         (("images", "https://x.org:99999", "painter"), "images"),
         (("images", "https://x.org", "p", "--api-key-env", "two words"), "images_key_env"),
-        (("describe", "nobody/model"), "no provider named nobody"),
+        (("describe", "nobody/model"), "no provider nobody"),
         (("describe", "model"), "PROVIDER/MODEL"),
         (("models", "sculptor"), "sculptor"),
     ):
@@ -64,7 +64,7 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
     for what in ("images", "models", "describe"):
         assert cli("media", "remove", what).status == 0
     assert cli("media", "list", "--json").json == {
-        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "", "models_key_env": "",
+        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "", "models_key_env": "", "images_price": None, "models_price": None,
         "keys": [],
     }  # fmt: skip
 

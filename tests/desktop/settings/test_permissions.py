@@ -94,11 +94,11 @@ def listed(find: Find) -> list[str]:
 async def test_rules_are_listed_by_last_use_with_action_scope_and_those_nobody_needs_marked(kept: Kept, find: Find) -> None:
     assert listed(find) == ["section:web_ops", "read_file(.env*)", "run_command(git log:*)"]
     assert find("rule-section:web_ops").accessibleName() == "section:web_ops: Ask · For the agent Researcher · used 3 hours ago"
-    assert find("rule-read_file(.env*)").accessibleName() == "read_file(.env*): Forbid · Everywhere · never used"
+    assert find("rule-read_file(.env*)").accessibleName() == "read_file(.env*): Deny · Everywhere · never used"
     assert find("rule-unused-run_command(git log:*)").isVisible()
     with pytest.raises(AssertionError):
         find("rule-unused-read_file(.env*)")
-    find("rule-filter").setText("forbid")
+    find("rule-filter").setText("deny")
     assert listed(find) == ["read_file(.env*)"]
     find("rule-filter").setText("nothing like it")
     assert find("approval-rules-empty").text() == "No matching rules."

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings import pages as package
 from atelier_desk.desktop.settings import registry
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.search import found_in
+from atelier_desk.desktop.settings.search import found_in, index_of
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
@@ -72,7 +72,7 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
     await settle()
     assert (window.list.item(1).text(), window.title.text()) == ("Projets", "Projets")
     assert running.accessibleName() == "Workflows en parallèle"
-    assert found_in(page, lambda text: "en parallèle" in text)
+    assert found_in(page, index_of(page), lambda text: "en parallele" in text)
     switch_language("en")
 
 

@@ -11,6 +11,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderDraft
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
+from atelier_desk.engine.services.models import free_here
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
@@ -470,3 +471,21 @@ async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_anothe
         await atelier.providers.delete("lab")
         settings = await atelier.settings.get()
         assert (settings.last_agent_id, settings.last_model) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "model", "price"),
+    [
+        ("ollama", "http://127.0.0.1:11434", "qwen3:8b", 0.0),
+        ("ollama", "http://localhost:11434", "qwen3:8b", 0.0),
+        ("ollama", "http://127.0.0.1:11434", "gpt-oss:120b-cloud", None),
+        ("ollama", "https://ollama.example", "qwen3:8b", None),
+        ("openai", "http://127.0.0.1:4000/v1", "qwen3:8b", None),
+    ],
+)
+def test_only_what_ollama_runs_on_this_machine_is_free(kind: str, address: str, model: str, price: float | None) -> None:
+    config = ProviderConfig(name="here", kind=kind, base_url=address)
+    info = free_here(config, ModelInfo(provider="here", name=model))
+    assert (info.price_input, info.price_output) == (price, price)
+    entered = free_here(config, ModelInfo(provider="here", name=model, price_input=3.0, price_output=5.0))
+    assert (entered.price_input, entered.price_output) == (3.0, 5.0)

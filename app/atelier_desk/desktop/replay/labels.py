@@ -70,6 +70,7 @@ _MARKS = {
     "queued_sent": N_("Queued message sent"),
     "title_written": N_("Title generated"),
     "picture_described": N_("Image described by a model"),
+    "media_paid": N_("Media request paid or refunded"),
     "memories_sought": N_("Memory extraction requested"),
     "compaction_undone": N_("Compaction undone"),
     "context_compacted": N_("Older messages shortened"),

@@ -73,8 +73,7 @@ class Sidebar(QWidget):
         self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
         self._place: QWidget | None = QWidget(self)
-        self._latest = self.model.shown
-        self._gate = HoverGate(self.list, lambda: self._show(self._latest))
+        self._latest: ListState | None = None
         self.empty = EmptyState("message-square", parent=self, whole=True)
         self.empty.hide()
         self.foot = SidebarFoot(self)
@@ -122,6 +121,7 @@ class Sidebar(QWidget):
             self._column.replaceWidget(self._place, made)
             self._place.deleteLater()
             self._place = None
+        self._gate = HoverGate(made, self._show_latest)
         self.setTabOrder(self.search, made)
         return made
 
@@ -167,11 +167,15 @@ class Sidebar(QWidget):
         self._show(replace(self.model.shown, found=SearchMatch(titles, messages, cut=len(hits) >= LIST_MAX)))
 
     def _show(self, shown: ListState, *, searching: bool = False) -> None:
-        self._latest = shown
+        self._latest, view = shown, self.list
         if self.model.moves(shown) and self._gate.holds():
             return
-        self.list.show_rows(shown)
+        view.show_rows(shown)
         self._show_empty(self.model.rowCount() == 0 and not searching)
+
+    def _show_latest(self) -> None:
+        if self._latest is not None:
+            self._show(self._latest)
 
     def _show_empty(self, empty: bool) -> None:
         """Say that there is nothing in the place of the list."""
@@ -199,9 +203,9 @@ class Sidebar(QWidget):
 
     def set_closed(self, closed: frozenset[str]) -> None:
         """Close these folders (and the archive), and no others."""
-        self._gate.own()
         self.closed = closed
         if self._place is None:
+            self._gate.own()
             self.list.show_rows(replace(self.model.shown, closed=closed))
 
     def _on_fold(self, fold: str) -> None:
@@ -212,7 +216,8 @@ class Sidebar(QWidget):
             self.reload()
 
     def _on_typed(self) -> None:
-        self._gate.own()
+        if self._place is None:
+            self._gate.own()
         if self._loading is not None:
             self._loading.cancel()
         self._limit, self._hits = PAGE, HITS

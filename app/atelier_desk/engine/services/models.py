@@ -14,6 +14,7 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
+from atelier_desk.llm.wire.transport import is_loopback
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -56,6 +57,18 @@ def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
         return stored or info
     facts = {name: value for name in EDITABLE if (value := getattr(stored, name)) not in (None, "")}
     return info.model_copy(update={**facts, "source": "learned"})
+
+
+def free_here(config: ProviderConfig, info: ModelInfo) -> ModelInfo:
+    """A model that Ollama runs on this machine costs nothing, where nobody entered a price.
+
+    Its hosted models (``…-cloud``) run elsewhere, and any other server on this machine may pass requests on to a
+    service that charges for them.
+    """
+    if config.kind != "ollama" or not is_loopback(config.base_url) or info.name.endswith("cloud"):
+        return info
+    free = {name: 0.0 for name in ("price_input", "price_output") if getattr(info, name) is None}
+    return info.model_copy(update=free)
 
 
 LIST_OLD_DAYS = 90
@@ -132,7 +145,7 @@ class ModelService:
             # Whatever the reason (no such page, a fault, silence), a request may still work, or report why not.
             _log.info("%s does not describe its models (%s)", provider, getattr(error, "code", "timeout"))
             info, known_for = await self._assumed(config, model), UNKNOWN_FOR_S
-        info = with_learned((await self.listed()).applied(config, info), edited)
+        info = with_learned(free_here(config, (await self.listed()).applied(config, info)), edited)
         self._known[provider, model] = (now + known_for, info)
         return info
 
@@ -149,7 +162,7 @@ class ModelService:
     async def _assumed(self, config: ProviderConfig, model: str) -> ModelInfo:
         """Return the assumptions about a model without server information."""
         info = merge_profile(config.kind, ModelInfo(provider=config.name, name=model), own=is_own(config))
-        return (await self.listed()).applied(config, info)
+        return free_here(config, (await self.listed()).applied(config, info))
 
     async def listed(self) -> ModelList:
         """Return the newer of the shipped and the downloaded list of hosted models."""
