@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,8 +132,7 @@ async def test_a_dropped_workflow_comes_in_at_once_and_other_files_do_not(parent
     file = tmp_path / "w.json"
     file.write_text("{}")
     assert await importer.take_dropped([str(file), "/x/letter.txt"]) == ["/x/letter.txt"]
-    for _ in range(50):
-        await settle()
-        if shown:
-            break
+    async with asyncio.timeout(10):
+        while not shown:
+            await settle()
     assert shown == ["w"]

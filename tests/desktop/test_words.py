@@ -31,6 +31,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.registry import pages
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
 from tests.desktop.test_rail import started
 from tests.support.fake_bridge import FakeBridge, settle
@@ -50,12 +51,8 @@ class Marked(gettext.NullTranslations):
 
 @pytest.fixture
 def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
-    translation = gettext.translation
-
-    def find(domain: str, localedir: Any = None, languages: Any = None, **options: Any) -> gettext.NullTranslations:
-        return Marked() if languages == ["fr"] else translation(domain, localedir, languages, **options)
-
-    monkeypatch.setattr("atelier_desk.support.i18n.gettext.translation", find)
+    catalogue = i18n._catalogue
+    monkeypatch.setattr(i18n, "_catalogue", lambda code: Marked() if code == "fr" else catalogue(code))
 
 
 @pytest.fixture
