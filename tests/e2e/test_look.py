@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gettext
 import re
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QLocale
@@ -34,12 +33,8 @@ class Marked(gettext.NullTranslations):
 
 @pytest.fixture
 def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
-    translation = gettext.translation
-
-    def find(domain: str, localedir: Any = None, languages: Any = None, **options: Any) -> gettext.NullTranslations:
-        return Marked() if languages == ["fr"] else translation(domain, localedir, languages, **options)
-
-    monkeypatch.setattr("atelier_desk.support.i18n.gettext.translation", find)
+    catalogue = i18n._catalogue
+    monkeypatch.setattr(i18n, "_catalogue", lambda code: Marked() if code == "fr" else catalogue(code))
 
 
 def left_behind(desk: Desk, *own: str) -> list[str]:
