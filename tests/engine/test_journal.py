@@ -32,6 +32,7 @@ from atelier_desk.domain.events.run import (
     LimitReached,
     LimitsRaised,
     LoopDetected,
+    MediaPaid,
     MemoryExtractionDone,
     ModelReplied,
     ModelRetried,
@@ -149,6 +150,7 @@ def server_events(usage: Usage) -> list[EventBody]:
         InputRequired(call_id="server", server="s", state="opaque", answers={"roots": {"roots": []}}, round=2, note="n"),
         SampledForServer(call_id="server", server="s", key="k", text="t", model="m", usage=usage, duration_ms=3),
         PictureDescribed(call_id="server", provider="p", model="m", usage=usage, duration_ms=3),
+        MediaPaid(call_id="server", provider="p", model="m", usage=usage),
         InputSent(call_id="server", server="s"),
         ToolCallFinished(call_id="server", tool="t", result={"success": True}, text="{}"),
     ]
