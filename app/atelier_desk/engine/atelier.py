@@ -340,7 +340,7 @@ class Atelier(Services):
         """What embeddings by a server cost."""
         from atelier_desk.engine.embedding_costs import EmbeddingCosts
 
-        return EmbeddingCosts(self.month_budget, self.models, self.repos.used, self.clock)
+        return EmbeddingCosts(self.month_budget, self.models.stored_info, self.repos.used, self.clock)
 
     @cached_property
     def seer(self) -> ImageDescriber:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -24,16 +24,19 @@ if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
     from atelier_desk.domain.settings import EmbedderSettings
-    from atelier_desk.engine.services.models import ModelService
     from atelier_desk.storage.repositories.usage_totals import UsedRepository
+
+
+ModelInfoOf = Callable[[str, str], Awaitable["ModelInfo"]]
+"""What is known of a model, by the names of its provider and its own; see ``ModelService.stored_info``."""
 
 
 class EmbeddingCosts:
     """``llm.embedders.remote.Meter`` over the month's budget."""
 
-    def __init__(self, month: MonthBudget, models: ModelService, used: UsedRepository, clock: Clock) -> None:
+    def __init__(self, month: MonthBudget, model_info: ModelInfoOf, used: UsedRepository, clock: Clock) -> None:
         self._month = month
-        self._models = models
+        self._model_info = model_info
         self._used = used
         self._clock = clock
         self._writing = asyncio.Lock()
@@ -44,7 +47,7 @@ class EmbeddingCosts:
         if kind is None or not kind.embeds:
             return 0.0
         try:
-            return (await self._models.stored_info(settings.provider, settings.model)).price_input
+            return (await self._model_info(settings.provider, settings.model)).price_input
         except AtelierError:
             return None
 
@@ -61,7 +64,7 @@ class EmbeddingCosts:
         Raises:
             LimitError: ``month``: what is left of the monthly limit does not pay for it, or its price is not known.
         """
-        info = await self._models.stored_info(provider, model)
+        info = await self._model_info(provider, model)
         use = EmbeddingUse(tokens)
         if info.price_input == 0:
             yield use

@@ -34,7 +34,7 @@ BIG = {"big": 2**70}
 
 async def fill(repos: Repositories, messages: int = 3) -> Workflow:
     """Something in nearly every table."""
-    workflow = await repos.workflows.create(Workflow(name="été \0 'x'", head_run_id="run", workspace=("/a", "/b")))
+    workflow = await repos.workflows.create(Workflow(name="été \0 'x'", head_run_id="run", stream_seq=1, workspace=("/a", "/b")))
     run = Run(id="run", workflow_id=workflow.id)
     await repos.journal.commit(
         Commit(

@@ -60,12 +60,12 @@ def with_learned(info: ModelInfo, stored: ModelInfo | None) -> ModelInfo:
 
 
 def free_here(config: ProviderConfig, info: ModelInfo) -> ModelInfo:
-    """A model that Ollama runs on this machine costs nothing, where nobody entered a price.
+    """A model that a free kind of server (Ollama) runs on this machine costs nothing, where nobody entered a price.
 
     Its hosted models (``…-cloud``) run elsewhere, and any other server on this machine may pass requests on to a
     service that charges for them.
     """
-    if config.kind != "ollama" or not is_loopback(config.base_url) or info.name.endswith("cloud"):
+    if not provider_type(config.kind).free or not is_loopback(config.base_url) or info.name.endswith("cloud"):
         return info
     free = {name: 0.0 for name in ("price_input", "price_output") if getattr(info, name) is None}
     return info.model_copy(update=free)
