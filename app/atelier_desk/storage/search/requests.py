@@ -154,7 +154,12 @@ def runs(db: sqlite3.Connection) -> set[str]:
 
 
 def cost(db: sqlite3.Connection, since: int) -> float:
-    """US dollars since then. A request that was copied with its workflow counts once; a refund lowers what its own run spent."""
-    once = "SELECT min(run) AS run, cost FROM request WHERE time >= ? GROUP BY time, duration_ms, tokens_input, tokens_output, cost"
+    """US dollars since then. A request that was copied with its workflow counts once; a refund lowers what its own run spent.
+
+    What one run has twice at the same time is two requests: pictures ordered together have no tokens to tell them apart by.
+    """
+    same = "time, duration_ms, tokens_input, tokens_output, cost"
+    each = f"SELECT run, {same}, count(*) AS times FROM request WHERE time >= ? GROUP BY run, {same}"  # noqa: S608
+    once = f"SELECT min(run) AS run, max(times) * cost AS cost FROM ({each}) GROUP BY {same}"  # noqa: S608
     spent = f"SELECT max(sum(cost), 0) AS cost FROM ({once}) GROUP BY run"  # noqa: S608
     return float(db.execute(f"SELECT coalesce(sum(cost), 0) FROM ({spent})", (since,)).fetchone()[0])  # noqa: S608

@@ -1,0 +1,32 @@
+"""What requests cost, as the index beside the database sums it."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from atelier_desk.domain.model_messages import Usage
+from atelier_desk.storage.search import requests
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([("a", 1, 1.0), ("a", 2, 0.5)], 1.5),
+        ([("a", 1, 1.0), ("copy of a", 1, 1.0)], 1.0),
+        ([("a", 1, 0.04), ("a", 1, 0.04)], 0.08),
+        ([("a", 1, 0.04), ("a", 1, 0.04), ("copy of a", 1, 0.04), ("copy of a", 1, 0.04)], 0.08),
+        ([("a", 1, 1.0), ("a", 2, -1.0), ("b", 3, 2.0)], 2.0),
+        ([("a", 1, 2.0), ("b", 2, -5.0)], 2.0),
+    ],
+    ids=["two requests", "a copy", "ordered together", "a copy of both", "a refund", "no refund of another's"],
+)
+def test_each_request_costs_once_and_a_refund_is_its_own_runs(rows: list[tuple[str, int, float]], expected: float) -> None:
+    db = sqlite3.connect(":memory:")
+    db.executescript(requests.TABLES)
+    for seq, (run, time, cost) in enumerate(rows):
+        requests.apply(db, requests.RunAgent(run, f"workflow of {run}", "Ada"))
+        requests.apply(db, requests.Request(run, seq, time, "p", "m", Usage(cost=cost), 0))
+    assert requests.cost(db, 0) == pytest.approx(expected)
+    db.close()
