@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 LAYOUT_VERSION = 1
+TITLE_BAR = 40
+"""Pixels that a desktop's title bar takes at most: GNOME's is 37, openbox's some 20."""
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
@@ -57,7 +59,8 @@ class MainWindow(WindowActions):
         self.bridge = bridge
         self.setObjectName("main-window")
         self.setAnimated(False)
-        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize()))  # before the panes, which are laid out for its height
+        # Before the panes, which are laid out for its height. How high the title bar is, is known only once it is shown.
+        self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize() - QSize(0, TITLE_BAR)))
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
         self.middle = QStackedWidget(self)
