@@ -42,7 +42,11 @@ def test_what_was_read_is_read_once_and_a_changed_copy_anew() -> None:
 def test_a_field_is_sent_always_or_only_when_it_says_something() -> None:
     quiet = payloads.ToolEnd(call_id="c", tool="x", result={"a": None})
     empty = {"result": {"a": None}, "duration_ms": 0, "truncated": False}
-    assert quiet.said() == {"call_id": "c", "tool": "x", "success": False, "status": "", **empty}
-    assert quiet.model_copy(update={"error": "no"}).said() == {**quiet.said(), "error": "no"}
-    assert payloads.Reasoning(content="a").said() == {"content": "a", "message_id": ""}
-    assert payloads.Attachment(name="a", media_type="text/plain", text="").said() == {"media_type": "text/plain", "name": "a", "text": ""}
+    assert quiet.json_fields() == {"call_id": "c", "tool": "x", "success": False, "status": "", **empty}
+    assert quiet.model_copy(update={"error": "no"}).json_fields() == {**quiet.json_fields(), "error": "no"}
+    assert payloads.Reasoning(content="a").json_fields() == {"content": "a", "message_id": ""}
+    assert payloads.Attachment(name="a", media_type="text/plain", text="").json_fields() == {
+        "media_type": "text/plain",
+        "name": "a",
+        "text": "",
+    }

@@ -96,8 +96,8 @@ def measure(folder: Path, files: int, changes: int, table: Table) -> None:
         workspace.write(AUTHOR, where, after.encoded(), expected=data)
 
     table.add(f"an edit with its checkpoint, of {changes}", seconds(edit, changes), seconds(lambda: _replace(folder), 100))
-    table.add(f"list {changes} changes", seconds(lambda: workspace.kept.of("bench"), 5), [])
-    kept = workspace.kept.of("bench")
+    table.add(f"list {changes} changes", seconds(lambda: workspace.store.of("bench"), 5), [])
+    kept = workspace.store.of("bench")
     table.add(f"undo all {changes} changes", seconds(lambda: undo(workspace, kept), 1), [])
 
 

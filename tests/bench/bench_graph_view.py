@@ -113,7 +113,7 @@ def main() -> None:
     step = 3 / view.scale
 
     def pan(number: int) -> None:
-        view._look_at(view.centre[0] + (step if number % 40 < 20 else -step), view.centre[1])
+        view._centre_on(view.centre[0] + (step if number % 40 < 20 else -step), view.centre[1])
 
     def zoom(number: int) -> None:
         view.zoom_by(1.06 if number % 60 < 30 else 1 / 1.06, QPointF(300, 260))

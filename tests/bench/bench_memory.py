@@ -183,7 +183,7 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         search = MemorySearch(repositories.memories, embedder, clock, datadir.memory_index)
         result["load_ms"] = []
         for _ in range(5):
-            search.forget_loaded()
+            search.invalidate()
             begun = time.perf_counter()
             await search.loaded()
             result["load_ms"].append(round((time.perf_counter() - begun) * 1000, 1))

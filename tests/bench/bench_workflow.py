@@ -30,7 +30,7 @@ from atelier_desk.domain.model_messages import ChatReply, FinishReason, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import Journal, RunHandle
-from atelier_desk.engine.run.reducer.state import carried
+from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 
@@ -68,7 +68,7 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
             await journal.append(handle, ContextCompacted(method="summary", dropped=gone, summary="They spoke of the way to the town."))
         end = RunFinished(status=RunStatus.COMPLETED)
         state = await journal.append(handle, ModelReplied(message_id=new_id(), reply=reply, usage=usage), end)
-        history, previous = carried(state), handle.run_id
+        history, previous = inherited_context(state), handle.run_id
     journal.forget(workflow_id)
     return workflow_id
 

@@ -41,7 +41,7 @@ def kill_writers(folder: Path, times: int, seed: int = 1) -> None:
         WorkspaceFiles(checkpoints).recover()
         assert not list(workspace.rglob(f"{TEMPORARY}*")), "an unfinished file is left"
         assert not list((checkpoints / "pending").glob("*.json"))
-        for change in WorkspaceFiles(checkpoints).kept.of("w"):
+        for change in WorkspaceFiles(checkpoints).store.of("w"):
             assert change.action != "deleted" or (checkpoints / "trash" / change.id / "content").exists()
 
 

@@ -199,7 +199,7 @@ async def _build(root: Path, ending: str) -> None:
         said = UserMessage(content=f"question {number} " * 20 + large, images=(image,) if number % 4 == 0 else ())
         named = {}
         if number % 8 == 0:
-            part = await artefacts.keep(workflow.id, "data.bin", chance.randbytes(LARGE), "application/octet-stream")
+            part = await artefacts.store(workflow.id, "data.bin", chance.randbytes(LARGE), "application/octet-stream")
             named = {"attachments": [part.model_dump(mode="json")]}
         message = Message(workflow_id=workflow.id, run_id=run.id, seq=number, role=MessageRole.USER, content=said.content, details=named)
         event = RunEvent(workflow_id=workflow.id, run_id=run.id, seq=1, stream_from=number, body=said)

@@ -46,7 +46,7 @@ class Sample:
                 (self.goes if goes else self.stays).extend(made)
         self.damaged = self._change(files, "mine", "damaged")
         for change in self.damaged:
-            files.kept.record(change).write_bytes(files.kept.record(change).read_bytes()[:-9])
+            files.store.record(change).write_bytes(files.store.record(change).read_bytes()[:-9])
 
     def _change(self, files: WorkspaceFiles, workflow: str, name: str) -> list[Change]:
         (self.workspace / f"{name}.d").mkdir()
@@ -60,14 +60,14 @@ class Sample:
 def is_there(files: WorkspaceFiles, change: Change) -> bool:
     """Whether all an undo of it needs is there."""
     if change.action == "deleted":
-        return (files.kept.trash(change.id) / "content/only").exists()
-    return files.kept.has(change.before)
+        return (files.store.trash(change.id) / "content/only").exists()
+    return files.store.has(change.before)
 
 
 def look(sample: Sample, checkpoints: Path) -> None:
     """Nothing lost, nothing silent."""
     files = WorkspaceFiles(checkpoints, (), lambda: NOW)
-    listed = {change.id: change for workflow in ("mine", "unknown", "expired") for change in files.kept.of(workflow)}
+    listed = {change.id: change for workflow in ("mine", "unknown", "expired") for change in files.store.of(workflow)}
     for change in sample.stays:
         assert listed[change.id] == change
         assert is_there(files, change), f"{change.path} is lost"
@@ -112,7 +112,7 @@ def test_a_kill_in_the_middle_of_cleaning_loses_nothing(tmp_path: Path, what: st
         elif any(each.key == "expired" for each in survey(files, KNOWN, {})):
             delete(files, ["expired"], KNOWN)
         look(sample, sample.checkpoints)
-        assert not files.kept.of("expired")
+        assert not files.store.of("expired")
     print(f"\n{in_the_middle} of {KILLS} kills in the middle")
     assert in_the_middle
     files = WorkspaceFiles(sample.checkpoints, (), lambda: NOW)

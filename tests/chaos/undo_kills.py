@@ -124,16 +124,16 @@ def check_undo(
     """After a kill in an undo of all: so many changes as are not undone stand, and the rest of the undo gives all back."""
     files = WorkspaceFiles(checkpoints)
     files.recover()
-    if files.kept.pending():
+    if files.store.pending():
         figures.silent += 1
-    open_changes = [change for change in files.kept.of("w") if change.undoable]
+    open_changes = [change for change in files.store.of("w") if change.undoable]
     now = look(workspace)
     if any(Path(name).name.startswith(TEMPORARY) for name in now) or now != [before, *states][len(open_changes)]:
         figures.half += 1
     figures.silent += sum(done.problem is not None for done in undo(files, open_changes))
     if look(workspace) != before:
         figures.lost += 1
-    left = [path for path in (checkpoints / "trash").glob("*/*") if not files.kept.get("w", path.parent.name).undoes]
+    left = [path for path in (checkpoints / "trash").glob("*/*") if not files.store.get("w", path.parent.name).undoes]
     figures.half += bool(left)
 
 
@@ -183,10 +183,10 @@ def kill_deletions(folder: Path, disk: Path, every: int) -> UndoFigures:
         files = WorkspaceFiles(checkpoints)
         files.recover()
         gone = {name: facts for name, facts in states[-1].items() if name.split("/")[0] != "new"}
-        deleted = [change for change in files.kept.of("w") if change.action == "deleted" and change.path == "new"]
+        deleted = [change for change in files.store.of("w") if change.action == "deleted" and change.path == "new"]
         now = look(workspace)
         figures.half += now != (gone if deleted else states[-1])
-        figures.silent += bool(files.kept.pending()) + sum(done.problem is not None for done in undo(files, deleted))
+        figures.silent += bool(files.store.pending()) + sum(done.problem is not None for done in undo(files, deleted))
         figures.lost += look(workspace) != states[-1]
         if not cut_off:
             return figures

@@ -55,7 +55,7 @@ def main(workspace: Path, checkpoints: Path, act: str, step: int) -> None:
     if workspace.stat().st_dev == checkpoints.stat().st_dev:
         as_on_two_disks()
     files = WorkspaceFiles(checkpoints)
-    changes = [change for change in files.kept.of("w") if change.undoable]
+    changes = [change for change in files.store.of("w") if change.undoable]
     print("ready", flush=True)
     if step:
         die_at(step)

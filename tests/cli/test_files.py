@@ -58,7 +58,7 @@ def test_changes_are_listed_shown_and_undone(cli: Cli, project: Path, workflow: 
 
 def test_a_long_undo_tells_how_far_it_is(cli: Cli, project: Path, workflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 1)
-    monkeypatch.setattr("atelier_desk.cli.commands.files.TOLD_EVERY", 1)
+    monkeypatch.setattr("atelier_desk.cli.commands.files.REPORT_EVERY", 1)
     done = cli("files", "undo", workflow, "--all")
     assert done.err == "1 of 2 changes\n"
     assert done.out.count("Undone: ") == 2

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.cli.output import Terminal
-from atelier_desk.cli.result import Note, Result, Shown, Table, report, tell
+from atelier_desk.cli.result import Note, Result, Shown, Table, print_note, report
 from atelier_desk.domain.prompt import PromptDraft
 
 
@@ -47,7 +47,7 @@ def never() -> Iterator[Shown]:
 )
 def test_programs_get_one_line_of_json_and_nothing_else(value: Any, printed: Any) -> None:
     out, said, noted = terminal(as_json=True)
-    tell(out, "begun")
+    print_note(out, "begun")
     assert report(out, Result(value, "words", Note("noted"), never(), status=3)) == 3
     assert (json.loads(said.getvalue()), said.getvalue().count("\n"), noted.getvalue()) == (printed, 1, "")
     assert "\\u" not in said.getvalue()
@@ -55,7 +55,7 @@ def test_programs_get_one_line_of_json_and_nothing_else(value: Any, printed: Any
 
 def test_people_get_lines_tables_and_notes_in_order() -> None:
     out, said, noted = terminal(as_json=False)
-    tell(out, "begun")
+    print_note(out, "begun")
     table = Table(("id", "text"), [("1", "two\n lines"), ("22", "x" * 70), ("3", "")])
     nested: list[Shown] = ["nested", Note("low")]
     more: Iterator[Shown] = iter(["", nested])

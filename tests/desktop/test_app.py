@@ -116,7 +116,7 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
     assert engine.closed
     assert engine.calls("go_on") == [((), {})]
     assert engine.values.window["geometry"]
-    look = json.loads((tmp_path / desktop.FIRST_LOOK).read_text())
+    look = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
     assert look["theme"] == "dark"
     assert look["window"]["geometry"] == engine.values.window["geometry"]
 
@@ -139,7 +139,7 @@ def test_when_the_desktop_ends_qts_loop_the_program_still_closes_in_order(
         engine.closed = True
 
     crashes: list[str] = []
-    monkeypatch.setattr(CrashHandler, "take", lambda _self, error, where="": crashes.append(f"{error!r} {where}"))
+    monkeypatch.setattr(CrashHandler, "report", lambda _self, error, where="": crashes.append(f"{error!r} {where}"))
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
     assert engine.closed
@@ -226,7 +226,7 @@ def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_clos
             kept.append("")
             program.window.rail.show_pane("timeline")
             program.window.resize(1111, 777)
-        look = json.loads((tmp_path / desktop.FIRST_LOOK).read_text())
+        look = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
         if "window" in look and look["window"].get("geometry", "") and engine.values.window:
             kept.append(look["window"]["geometry"])
         return len(kept) > 1
@@ -292,7 +292,7 @@ def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
     try:
         for number in range(25):
             (tmp_path / f"crash-20200101-0000{number:02d}.txt").write_text("old")
-        handler.take(ValueError("bad sk-secret"), "somewhere")
+        handler.report(ValueError("bad sk-secret"), "somewhere")
     finally:
         remove()
     ((text, path),) = shown
@@ -308,11 +308,11 @@ def test_report_names_version_and_platform() -> None:
 
 
 def test_a_broken_first_look_is_ignored(qtbot: QtBot, tmp_path: Path) -> None:
-    (tmp_path / desktop.FIRST_LOOK).write_text("{not json")
+    (tmp_path / desktop.FIRST_PAINT_FILE).write_text("{not json")
     qt = QApplication.instance()
     assert isinstance(qt, QApplication)
     program = desktop.Program(qt, tmp_path, ["--lang", "fr", "--log-level=DEBUG"])
-    assert program._read_first_look() == {}
+    assert program._load_first_paint() == {}
     assert (program._language, program._level) == ("fr", "DEBUG")
     program.window.deleteLater()
 
@@ -352,7 +352,7 @@ def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(qtbot: QtBot
             engine.values = engine.values.model_copy(update={"font_scale": 150, "language": "fr"})
             program.bridge.changed.emit("settings", "font_scale")
         if told and theme().scale == 1.5 and i18n.language() == "fr":
-            seen.append(json.loads((tmp_path / desktop.FIRST_LOOK).read_text())["font_scale"])
+            seen.append(json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())["font_scale"])
         return bool(seen)
 
     drive(monkeypatch, then)

@@ -131,7 +131,7 @@ async def test_a_dropped_workflow_comes_in_at_once_and_other_files_do_not(parent
     importer.imported.connect(shown.append)
     file = tmp_path / "w.json"
     file.write_text("{}")
-    assert await importer.take_dropped([str(file), "/x/letter.txt"]) == ["/x/letter.txt"]
+    assert await importer.import_dropped([str(file), "/x/letter.txt"]) == ["/x/letter.txt"]
     async with asyncio.timeout(10):
         while not shown:
             await settle()

@@ -92,7 +92,7 @@ async def test_several_go_for_good_after_a_question(dialog: DeletedDialog, ateli
     assert atelier.calls("workflows.purge") == [(("w",), {})]
     assert titles(dialog) == []
     assert not dialog.back.isEnabled()
-    assert "Nothing" in dialog.said.text()
+    assert "Nothing" in dialog.status.text()
 
 
 async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
@@ -117,8 +117,8 @@ async def test_one_that_cannot_be_brought_back_stays_and_is_said(dialog: Deleted
     dialog.back.click()
     await settle()
     assert titles(dialog)[0] == "Memory m1"
-    assert dialog.said.text() != ""
-    assert "30" not in dialog.said.text()
+    assert dialog.status.text() != ""
+    assert "30" not in dialog.status.text()
 
 
 async def test_what_is_deleted_meanwhile_comes_into_the_list(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
@@ -146,7 +146,7 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     dialog.list.selectAll()
     dialog._purge()
     await settle()
-    assert dialog.said.text() == "2 of 10…"
+    assert dialog.status.text() == "2 of 10…"
     assert not dialog.purge.isEnabled()
     dialog._bridge.changed.emit("memory", "m0")
     assert not dialog._again.isActive()
@@ -157,11 +157,11 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert dialog.purge.isEnabled()
     dialog.reload()  # as the changes ask for
     await settle()
-    assert dialog.said.text() == "Stopped: 2 of 10 were deleted for good."
+    assert dialog.status.text() == "Stopped: 2 of 10 were deleted for good."
     gone.extend("xxx")
     dialog._purge()
     await settle()
-    assert "Stopped" not in dialog.said.text(), "what was stopped before is not said of what was done since"
+    assert "Stopped" not in dialog.status.text(), "what was stopped before is not said of what was done since"
 
 
 async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
@@ -182,7 +182,7 @@ async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, a
     await settle()
     dialog.stop.click()
     await settle()
-    assert dialog.said.text() == "Stopped: 1 of 3 was brought back."
+    assert dialog.status.text() == "Stopped: 1 of 3 was brought back."
 
 
 async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:

@@ -85,10 +85,10 @@ async def test_a_layout_that_does_not_know_the_column_leaves_it_where_it_is(wind
     dock = window.side.dock
     window.removeDockWidget(dock)
     strange = window.saveState(LAYOUT_VERSION)
-    window.side.mend()
+    window.side.repair_layout()
     window.restoreState(strange, LAYOUT_VERSION)
-    window.side.mend()
-    window.rail.mend()
+    window.side.repair_layout()
+    window.rail.repair_layout()
     window.side.size_column(1.0)
     window.rail.size_column(1.0)
     await settle()

@@ -102,7 +102,7 @@ async def test_what_was_sent_opens_in_the_context_pane(program: Program) -> None
     program.window.rail.show_pane("timeline")
     pane = program.window.rail.panes["timeline"]
     assert isinstance(pane, TimelinePane)
-    pane.request_wanted.emit("child", 3)
+    pane.request_requested.emit("child", 3)
     await settle()
     context = program.window.rail.panes["context"]
     assert isinstance(context, ContextPane)
@@ -193,14 +193,14 @@ async def test_a_notification_is_told_while_the_window_is_behind_and_never_when_
     told: list[str] = []
     attention = program.window.presenter.attention
     monkeypatch.setattr(Attention, "seen_outside", True)
-    monkeypatch.setattr(attention, "tell", lambda title, text, then=None: told.append(text) or True)
+    monkeypatch.setattr(attention, "notify", lambda title, text, then=None: told.append(text) or True)
     program.end("w2", "error")
     await settle()
     assert told == ["“Second” failed"]
     assert program.toast() == ""
     monkeypatch.undo()
     attention.enabled = False
-    assert not attention.tell("Atelier", "text")
+    assert not attention.notify("Atelier", "text")
 
 
 async def test_unread_dots_survive_a_restart(program: Program, qtbot: QtBot) -> None:

@@ -119,7 +119,7 @@ async def test_a_panes_own_key_opens_the_drawer_at_it(window: MainWindow, qtbot:
 async def test_what_yielded_is_not_kept_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
     kept: list[dict[str, str]] = []
     keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
-    keeper._soon.setInterval(0)
+    keeper._debouncer.setInterval(0)
     keeper.start()
     window.rail.docks["memory"].close()
     named = in_sight(window)

@@ -194,7 +194,7 @@ async def test_language_change_reaches_every_part(program: Program) -> None:
 async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: QtBot, program: Program) -> None:
     await program.start(workflow="w1")
     assert not program.window.findChildren(QComboBox, "language-select")
-    with qtbot.waitSignal(program.window.language_wanted) as told:
+    with qtbot.waitSignal(program.window.language_requested) as told:
         program.window.actions_["language-french"].trigger()
     assert told.args == ["fr"]
 
@@ -459,7 +459,7 @@ async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
     assert window.sidebar.new.toolTip() == "New workflow (Ctrl+J)"
     assert window.chat.header.left.toolTip() == "Show or hide the list of workflows"
     window.sidebar.search.setText("nowhere")
-    window.sidebar._say_empty()
+    window.sidebar._update_empty_text()
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with F9.")
     window.actions_.set_shortcuts({})  # as the page of shortcuts does it
     assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"

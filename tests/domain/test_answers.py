@@ -75,7 +75,7 @@ def test_the_refusal_is_in_the_reader_s_language() -> None:
     ],
 )
 def test_an_answer_fits_with_or_without_a_fence(text: str) -> None:
-    assert answers.misfit(PERSON, text) == ""
+    assert answers.schema_mismatch(PERSON, text) == ""
     found = answers.read(text)
     assert found is not None
     assert json.loads(answers.bare(text)) == found
@@ -94,16 +94,16 @@ def test_an_answer_fits_with_or_without_a_fence(text: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_named(text: str, said: str) -> None:
-    assert said in answers.misfit(PERSON, text)
+    assert said in answers.schema_mismatch(PERSON, text)
 
 
 def test_a_schema_nobody_checked_is_named_too() -> None:
-    assert "The schema itself" in answers.misfit({"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}')
+    assert "The schema itself" in answers.schema_mismatch({"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}')
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_judged(text: str) -> None:
-    assert answers.misfit(PERSON, text) or answers.read(text) is not None
+    assert answers.schema_mismatch(PERSON, text) or answers.read(text) is not None
 
 
 @pytest.mark.parametrize("where", [{"properties": {"a": {"pattern": "^(a+)+$"}}}, {"patternProperties": {"^(a+)+$": {"type": "string"}}}])
@@ -112,4 +112,4 @@ def test_patterns_are_refused_and_never_tried(where: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="pattern"):
         answers.check(schema)
     long = "a" * 60 + "!"
-    assert "cannot be used" in answers.misfit(schema, json.dumps({"a": long, long: ""})), "of an agent that was imported"
+    assert "cannot be used" in answers.schema_mismatch(schema, json.dumps({"a": long, long: ""})), "of an agent that was imported"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.audit import DETAIL, LOOKED_AT, cut, detail_of, hide_secrets
+from atelier_desk.domain.audit import DETAIL, MAX_SCANNED, cut, detail_of, hide_secrets
 from atelier_desk.domain.call import Subjects
 
 LONG = 300_000
@@ -38,7 +38,7 @@ def test_a_long_text_is_looked_through_once(piece: str) -> None:
     assert hide_secrets(piece * (LONG // len(piece)))
 
 
-@given(st.integers(min_value=LOOKED_AT - 40, max_value=LOOKED_AT + 40), st.sampled_from(["--token ", "password=", "TOKEN='"]))
+@given(st.integers(min_value=MAX_SCANNED - 40, max_value=MAX_SCANNED + 40), st.sampled_from(["--token ", "password=", "TOKEN='"]))
 def test_a_secret_at_the_place_where_looking_ends_is_not_shown(before: int, name: str) -> None:
     said = detail_of(Subjects(command="x" * (before - len(name) - 1) + " " + name + "hunter2"), {})
     assert "hunter" not in said.split("x ")[-1]

@@ -335,7 +335,7 @@ def rendered(widget: QWidget) -> str:
         if isinstance(child, (QTextEdit, QPlainTextEdit)):
             lines.append(child.toPlainText())
         elif isinstance(child, Picker):
-            lines.append(child.whole_text)  # what is chosen, however little of it there is room for
+            lines.append(child.full_text)  # what is chosen, however little of it there is room for
         elif isinstance(child, (QLabel, QAbstractButton, QLineEdit)):
             lines.append(child.text())
         elif isinstance(child, QComboBox):

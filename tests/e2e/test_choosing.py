@@ -63,7 +63,7 @@ def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
     desk.until(lambda: in_composer(desk), "the keyboard is in the composer after picking")
     for number, text in enumerate(("Please begin", "Continue", "And the end"), 1):
         turn(desk, text, f"Answer {number}.")
-        assert model_picker(desk).whole_text == BIG
+        assert model_picker(desk).full_text == BIG
     runs = desk.engine(lambda a: a.repos.runs.list(desk.workflow_id))
     desk.window.chat.host.resend_requested.emit(runs[0].id, "", "Please begin, better")
     desk.until(lambda: "Answer 4." in rendered(desk.find("chat-view")))
@@ -73,7 +73,7 @@ def test_a_picked_model_holds_through_messages_edits_regeneration_and_a_restart(
     desk.wait_done()
     desk.close()
     again = open_desk(None)
-    again.until(lambda: again.all("model-select") and model_picker(again).whole_text == BIG, "the picker shows what was chosen")
+    again.until(lambda: again.all("model-select") and model_picker(again).full_text == BIG, "the picker shows what was chosen")
     again.settle()
     turn(again, "Once more", "Answer 6.")
     assert asked(server, "Please") == [BIG] * 6

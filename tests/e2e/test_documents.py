@@ -31,7 +31,7 @@ def test_documents_are_sent_as_text_and_one_that_is_refused_stops_the_message(op
     (tmp_path / "locked.xlsx").write_bytes(COMPOUND + "EncryptedPackage".encode("utf-16-le"))
     desk = open_desk(["Read."])
     row = desk.window.chat.composer.attachments
-    desk.window.chat.composer.take_files([str(tmp_path / name) for name in ("letter.docx", "sales.xlsx", "locked.xlsx")])
+    desk.window.chat.composer.attach_files([str(tmp_path / name) for name in ("letter.docx", "sales.xlsx", "locked.xlsx")])
     desk.until(lambda: len(row.ready) == 2 and any(item.problem for item in row.items), "two are read, one is refused")
     refused = next(chip for chip in desk.all("attachment", QWidget) if "has a password" in chip.accessibleName())
     shot(desk, "refused")

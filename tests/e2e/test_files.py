@@ -51,7 +51,7 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     pane = desk.find("files-pane", FilesPane)
     desk.until(lambda: "No folder granted" in rendered(pane), "it was read that there is none")
     keep(desk, "files-empty.png")
-    pane.desk.grant([str(project)])
+    pane.folders.grant([str(project)])
     desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
     desk.settle()
     assert not desk.window.findChildren(QWidget, "trust-question"), "there is nothing to trust in it"

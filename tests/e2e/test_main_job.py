@@ -105,8 +105,8 @@ def grant(desk: Desk, folder: Path) -> FilesPane:
     """Grant the folder in the files pane, as one that is not trusted."""
     desk.action("show-files")
     pane = desk.find("files-pane", FilesPane)
-    desk.until(lambda: pane.desk.workflow_id, "the pane knows the workflow")
-    pane.desk.grant([str(folder)])
+    desk.until(lambda: pane.folders.workflow_id, "the pane knows the workflow")
+    pane.folders.grant([str(folder)])
     desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")
     return pane
 

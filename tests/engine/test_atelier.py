@@ -175,7 +175,7 @@ async def test_going_on_loads_the_memory_search_in_the_background(open_atelier: 
             warmed.set()
 
         monkeypatch.setattr(atelier.memory_search, "warm", warm)
-        await atelier.go_on()
+        await atelier.resume_pending()
         async with asyncio.timeout(5):
             await warmed.wait()
 
@@ -189,7 +189,7 @@ async def test_a_memory_search_that_cannot_be_loaded_ahead_is_logged(
             raise StorageError("no embeddings")
 
         monkeypatch.setattr(atelier.memory_search, "warm", fail)
-        await atelier.go_on()
+        await atelier.resume_pending()
     assert "not loaded ahead" in caplog.text
 
 
@@ -254,8 +254,8 @@ async def test_going_on_deletes_memories_past_their_time(open_atelier: Opener, c
     async with open_atelier(clock=clock) as atelier:
         await atelier.memories.add("today only", "context", scope="general")
         await atelier.memories.add("no limit", "knowledge", scope="general")
-        await atelier.go_on()
+        await atelier.resume_pending()
         assert (await atelier.store.counts())["memory"] == 2
         await clock.advance(30 * 86_400)
-        await atelier.go_on()
+        await atelier.resume_pending()
         assert (await atelier.store.counts())["memory"] == 1

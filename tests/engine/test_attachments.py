@@ -169,12 +169,12 @@ def test_of_a_file_in_a_granted_folder_its_place_is_known(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", [".env", ".env.local", "prod.env", "id_rsa", "server.key", "cert.PEM", "credentials.json", ".npmrc"])
 def test_names_of_secrets_are_known(name: str) -> None:
-    assert attached_text.looks_secret(name)
+    assert attached_text.is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", [".env.example", "id_rsa.pub", "keyboard.txt", "environment.md", "notes.txt"])
 def test_harmless_names_are_no_secrets(name: str) -> None:
-    assert not attached_text.looks_secret(name)
+    assert not attached_text.is_secret_name(name)
 
 
 def test_the_limits_of_a_message_count_what_is_attached() -> None:

@@ -189,7 +189,7 @@ async def test_undo_data_that_cannot_be_read_is_a_warning_with_its_size(open_ate
             (tmp_path / "folder/file").write_text("x" * 2000)
             change = files.delete(Author(workflow), place("folder", (tmp_path,)))
             if workflow != "unknown":
-                files.kept.record(change).write_bytes(b"?")
+                files.store.record(change).write_bytes(b"?")
         check = by_name(await checks(atelier))["checkpoints"]
         assert check.status == "warn"
         assert "1 record of changes cannot be read" in check.message

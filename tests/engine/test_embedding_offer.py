@@ -34,7 +34,7 @@ async def begun(atelier: Atelier) -> list[str]:
     """Offers that were announced while the program took up its work."""
     said: list[str] = []
     atelier.bus.on_changed(lambda topic, id: said.append(id) if (topic, id) == ("memory", EMBEDDING_OFFER) else None)
-    await atelier.go_on()
+    await atelier.resume_pending()
     for project in await atelier.projects.list():
         await atelier.projects.wait(project.id)
     return said

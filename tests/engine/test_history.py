@@ -334,7 +334,7 @@ def test_events_come_back_in_the_order_of_their_commits(seed: int) -> None:
         written += a_commit(*parts)
     stored = sorted(written, key=lambda event: (event.stream_from, event.seq))
     order = _CommitOrder()
-    read = [each for event in stored for each in order.take(event)] + order.rest()
+    read = [each for event in stored for each in order.add(event)] + order.rest()
     assert sorted(event.id for event in read) == sorted(event.id for event in written)
     assert [event.stream_from for event in read] == sorted(event.stream_from for event in written)
     for run in seqs:

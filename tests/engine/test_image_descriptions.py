@@ -77,7 +77,7 @@ async def described(open_atelier: Opener, folder: Path, eye: Eye, **changes: Any
     calls = [ToolCall(id=id, name="describe_image", arguments={"path": "a.png"}) for id in ("one", "two")]
     model = ScriptedModel([ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."])
     async with open_atelier(model) as atelier:
-        atelier.tool_services.seer = seer(eye)
+        atelier.tool_services.image_describer = seer(eye)
         workflow = await atelier.workflows.create(workspace=(str(folder),))
         agent = agent_of(tools=("describe_image",), approval="auto", **changes)
         run_id = await atelier.runs.send(workflow.id, "What is it?", agent=agent)

@@ -33,7 +33,15 @@ from atelier_desk.engine import Atelier, snapshots
 from atelier_desk.engine.inherited_messages import Conversations, load
 from atelier_desk.engine.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, carried, complete, without_replaced
+from atelier_desk.engine.run.reducer.state import (
+    ContextEntry,
+    EntryKind,
+    RunState,
+    attachments_of,
+    complete,
+    inherited_context,
+    without_replaced,
+)
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
@@ -66,7 +74,7 @@ class Story:
         row = await self.atelier.repos.runs.get(run_id)
         state = fold(await run_events(self.atelier.repos, run_id), await self.whole(row.previous_run_id))
         assert state is not None
-        return carried(state)
+        return inherited_context(state)
 
     async def say(self, *more: EventBody, then: Callable[[RunState], Sequence[EventBody]] = lambda state: (), **message: Any) -> str:
         """One turn; ``then`` says what else happens before the reply."""
@@ -252,11 +260,11 @@ def test_folding_in_another_way_needs_a_new_form() -> None:
     first.add(reply("", call("c")), started("c"), finished("c", text="long " * 200), Injected(reason="", content="a note"), reply("done"))
     first.add(*cut(first.state), *pinned(first.state), RunFinished(status=RunStatus.COMPLETED))
     second = Script(message=None, run_id="b", previous_run_id="a").add(UserMessage(content="two"))
-    state = fold(second.events, carried(first.state))
+    state = fold(second.events, inherited_context(first.state))
     assert state is not None
     for body in (*summary(state), *refused(state), reply("well"), UserMessage(content="aside", strategy=Dispatch.SILENT)):
         state = advance(state, body)
-    made = snapshots._entries.dump_json(without_replaced(carried(state)), exclude_defaults=True)
+    made = snapshots._entries.dump_json(without_replaced(inherited_context(state)), exclude_defaults=True)
     made = re.sub(rb'"message_id":"\w*",?', b"", made)
     assert (snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (1, "55a4af7b0818f5be")
 

@@ -26,10 +26,10 @@ async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Op
         assert hit.memory.id == memory.id
         await atelier.memory_search.index(memory.model_copy(update={"content": "Something else."}))
         with pytest.raises(ConflictError):
-            await atelier.memories.keep(memory.id, content=memory.content)
+            await atelier.memories.accept(memory.id, content=memory.content)
         assert (await atelier.memories.get(memory.id)).proposed
         await atelier.memory_search.index(memory)
-        kept = await atelier.memories.keep(memory.id, content=memory.content)
+        kept = await atelier.memories.accept(memory.id, content=memory.content)
         assert (kept.proposed, kept.workflow_id) == (False, None)
         assert [each.id for each in await atelier.memories.list()] == [memory.id]
         assert await atelier.memories.proposed() == []
@@ -42,10 +42,10 @@ async def test_what_was_kept_outlives_its_workflow_and_is_found_by_its_meaning(o
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
-        await atelier.memories.keep(memory.id)
+        await atelier.memories.accept(memory.id)
         await atelier.workflows.delete(workflow_id)
         await atelier.workflows.purge(workflow_id)
-        atelier.memory_search.forget_loaded()
+        atelier.memory_search.invalidate()
         found = await atelier.memories.search("tea")
         assert [(hit.memory.id, hit.cosine is not None) for hit in found.hits] == [(memory.id, True)]
 
@@ -58,7 +58,7 @@ async def test_an_answer_given_again_proposes_the_same_and_never_what_was_kept(o
         second = await again(atelier, workflow_id, first)
         [memory] = await atelier.memories.proposed()
         assert memory.turn_id == second
-        await atelier.memories.keep(memory.id)
+        await atelier.memories.accept(memory.id)
         await again(atelier, workflow_id, second)
         assert await atelier.memories.proposed() == []
         assert [each.id for each in await atelier.repos.memories.list(scope=None)] == [memory.id]

@@ -59,7 +59,7 @@ class Agent:
     async def result(self, tool: str, **arguments: Any) -> ToolResult:
         workspace = self.roots[0] if self.roots else None
         context = ToolContext(
-            "w", "r", "c", roots=self.roots, workspace=workspace, state=self.state, tells=self.tells, trusted=self.trusted
+            "w", "r", "c", roots=self.roots, workspace=workspace, state=self.state, may_disclose=self.tells, trusted=self.trusted
         )
         result = await self.atelier.registry.execute(tool, arguments, context)
         assert isinstance(result, ToolResult)

@@ -108,7 +108,7 @@ async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories, 
     memory = await repos.memories.save(fact("apples"))
     assert await found(words, "apples") == ["apples"]
     await Repositories(repos.store, repos.datadir).memories.delete(memory.id)
-    words.forget_loaded()
+    words.invalidate()
     assert await found(words, "apples") == []
 
 
@@ -121,7 +121,7 @@ async def test_what_earlier_versions_did_not_keep_is_found_too(repos: Repositori
     from atelier_desk.storage.store import Statement
 
     await repos.store.write(Statement("UPDATE memory SET terms = $terms RETURN NONE", {"terms": bare}))
-    words.forget_loaded()
+    words.invalidate()
     assert await found(words, "commuting") == await found(words, "at") == ["Trains leave at nine"]
 
 

@@ -36,7 +36,7 @@ def index_of(*texts: str, run: str = "") -> MemoryIndex:
 def scores(index: MemoryIndex, query: str, wanted: MemoryFilter = ANY) -> tuple[dict[int, float], dict[int, float]]:
     """By number of the memory the score of its own words and of those around it."""
     rows = index.rows
-    beside, around = rows.beside()
+    beside, around = rows.neighbours()
     scope = rows.scope(wanted, 0.0)
     told = index.postings.scores(stems(query), scope, rows.column("length"), beside, around)
     if told is None:

@@ -7,7 +7,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.prices import price_of
-from atelier_desk.llm.profiles import dialect_for, looks_like_embedder, merge_profile, profile
+from atelier_desk.llm.profiles import dialect_for, is_embedder_name, merge_profile, profile
 from atelier_desk.llm.registry import provider_type
 
 
@@ -119,7 +119,7 @@ def test_local_models_are_free() -> None:
     ],
 )
 def test_embedders_by_name(model: str, embedder: bool) -> None:
-    assert looks_like_embedder(model) is embedder
+    assert is_embedder_name(model) is embedder
 
 
 def test_which_forms_of_an_edit_a_model_is_offered() -> None:

@@ -44,7 +44,7 @@ def test_without_a_keyring_a_key_lives_for_the_session() -> None:
     assert not vault.persistent
     assert vault.set("Mistral", KEY) is False
     assert vault.get("Mistral") == KEY
-    vault.forget_cached("Mistral")
+    vault.invalidate("Mistral")
     assert vault.get("Mistral") == KEY
     assert KeyVault(environ={}).get("Mistral") is None
     vault.delete("Mistral")
@@ -86,7 +86,7 @@ def test_answers_are_remembered_until_told_to_forget() -> None:
     assert [vault.get("x"), vault.get("x"), keyring.asked] == [None, None, 1]
     keyring.kept["Atelier", "x"] = KEY
     assert vault.get("x") is None
-    vault.forget_cached("x")
+    vault.invalidate("x")
     assert vault.get("x") == KEY
 
 
@@ -165,7 +165,7 @@ def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -
     vault.use_file(file)
     assert vault.set("Mistral", KEY) is False
     assert not file.there
-    vault.keep_in_file()
+    vault.store_in_file()
     assert (vault.place, vault.set_header("Mistral", "X-Team", "blue-team-1")) == (KeyPlace.FILE, True)
     assert file.path.stat().st_mode & 0o777 == 0o600
     file.path.chmod(0o644)
@@ -183,7 +183,7 @@ def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -
     moved.leave_file()
     assert keyring.kept == {("Atelier", "Mistral"): KEY}
     with pytest.raises(UsageError, match="system keyring"):
-        moved.keep_in_file()
+        moved.store_in_file()
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_a_damaged_file_of_keys_is_left_as_it_is(tmp_path: Path, content: bytes 
     assert (vault.place, vault.get("Mistral")) == (KeyPlace.MEMORY, KEY)
     if content is not None:
         with pytest.raises(OSError, match="not a file of keys"):
-            vault.keep_in_file()
+            vault.store_in_file()
         assert path.read_bytes() == content
     else:
         assert (tmp_path / "other").read_bytes() == b"{}"
@@ -252,7 +252,7 @@ def test_a_deleted_key_does_not_come_back_with_a_file_that_had_failed(tmp_path: 
     vault.set("New", KEY)
     file.full = False
     vault.delete("Other")
-    vault.keep_in_file()
+    vault.store_in_file()
     assert file.entries() == {"Old": "sk-old-0123456789", "New": KEY}
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, dearest_input, estimate, estimate_request, priced
+from atelier_desk.llm.tokens import IMAGE_TOKENS, Calibration, cost, estimate, estimate_request, highest_input_price, priced
 from tests.llm.streams import ADD, ask, called
 
 
@@ -57,7 +57,7 @@ def test_what_a_cache_saves() -> None:
     plain = priced(usage, info.model_copy(update={"price_cache_read": None, "price_cache_write": None}))
     assert (plain.cost, plain.saved) == (pytest.approx(4.5), 0.0)
     assert (found + first).saved == pytest.approx(0.8 * 2.7 - 0.15)
-    assert (dearest_input(info), dearest_input(ModelInfo(provider="p", name="m"))) == (3.75, 0.0)
+    assert (highest_input_price(info), highest_input_price(ModelInfo(provider="p", name="m"))) == (3.75, 0.0)
 
 
 def test_cost() -> None:

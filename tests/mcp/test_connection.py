@@ -71,7 +71,7 @@ async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN_OF_MINE", "sentinel-of-the-owner")
     vault = KeyVault(session=True)
-    vault.keep(entry(McpServer(name="plain", command="x"), "env", "API_KEY"), "sentinel-of-this-server")
+    vault.store(entry(McpServer(name="plain", command="x"), "env", "API_KEY"), "sentinel-of-this-server")
     server = plain(tools=[tool("environment")])
     config = server.config(env={"API_KEY": "", "MODE": "quick", "WITH": "${MODE}-${ELSE:-else}"})
     async with connected(config, clock, vault) as connection:

@@ -30,14 +30,14 @@ def test_arguments_of_a_schema_that_names_itself_twice_are_left_to_the_server() 
     deep: Any = {}
     for _step in range(60):
         deep = {"next": deep}
-    assert definitions.misfit(schema, {"v": deep}) == ""
-    assert "is not of type 'object'" in definitions.misfit(schema, {"v": {"next": 1}}), "what can be checked is"
+    assert definitions.argument_mismatch(schema, {"v": deep}) == ""
+    assert "is not of type 'object'" in definitions.argument_mismatch(schema, {"v": {"next": 1}}), "what can be checked is"
 
 
 def test_lists_are_not_compared_each_with_each() -> None:
     schema = of(properties={"v": {"type": "array", "uniqueItems": True, "items": {"type": "object"}}})
-    assert definitions.misfit(schema, {"v": [{"a": n} for n in range(2_000)] * 2}) == ""
-    assert definitions.misfit(schema, {"v": [1]}).startswith("v[0]")
+    assert definitions.argument_mismatch(schema, {"v": [{"a": n} for n in range(2_000)] * 2}) == ""
+    assert definitions.argument_mismatch(schema, {"v": [1]}).startswith("v[0]")
 
 
 def test_a_tool_that_came_later_does_not_take_the_name_of_another() -> None:
@@ -84,7 +84,7 @@ def test_five_hundred_references_are_followed_and_not_more(count: int, fine: boo
 @pytest.mark.parametrize(("count", "checked"), [(2_000, True), (2_001, False)])
 def test_the_arguments_of_a_call_are_checked_over_two_thousand_references(count: int, checked: bool) -> None:
     schema = {"type": "object", "properties": {"v": {"allOf": [{"$ref": "#/$defs/a"}] * count}}, "$defs": {"a": {"type": "string"}}}
-    assert bool(definitions.misfit(schema, {"v": 1})) is checked
+    assert bool(definitions.argument_mismatch(schema, {"v": 1})) is checked
 
 
 DEEP: dict[str, Any] = {"type": "string"}

@@ -81,9 +81,9 @@ async def test_a_flood_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
 
     pace = MessageRate()
     monkeypatch.setattr(limits.asyncio, "sleep", sleep)
-    await pace.take(limits.AT_ONCE)
+    await pace.consume(limits.AT_ONCE)
     assert waited == []
-    await pace.take(limits.PER_S)
+    await pace.consume(limits.PER_S)
     assert waited == [pytest.approx(1, abs=0.2)]
 
 

@@ -39,9 +39,9 @@ OTHERS: dict[str, tuple[str, str, Any, Any]] = {
 
 def answered(entries: Entries, method: str, result: dict[str, Any], *, modern: str = "", cursor: str = "") -> dict[str, Any]:
     params: dict[str, Any] = {"_meta": {"io.modelcontextprotocol/protocolVersion": modern}} if modern else {}
-    entries.said(JSONRPCRequest(jsonrpc="2.0", id=1, method=method, params=params | ({"cursor": cursor} if cursor else {})))
+    entries.on_sent(JSONRPCRequest(jsonrpc="2.0", id=1, method=method, params=params | ({"cursor": cursor} if cursor else {})))
     message = JSONRPCResponse(jsonrpc="2.0", id=1, result=result)
-    entries.heard(message)
+    entries.on_received(message)
     return message.result
 
 

@@ -32,7 +32,7 @@ async def kept_of(atelier: Atelier) -> dict[str, Any]:
     """What the keyring has of the sign-in."""
     kept = oauth.StoredTokens((await atelier.mcp.get("guarded")).config, atelier.vault)
     await kept.load()
-    return kept.said
+    return kept.metadata
 
 
 async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, browser: list[str]) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from atelier_desk.domain.pictures import JPEG, KEPT, PNG, USUAL, PictureLimits
+from atelier_desk.domain.pictures import JPEG, PNG, STORED_LIMITS, USUAL, PictureLimits
 from atelier_desk.media import prepare
 from atelier_desk.media.pictures import made
 from atelier_desk.support.worker.errors import Refused
 from tests.support.pictures import broken_inside, picture, png
 
 
-def shown(data: bytes, most: PictureLimits = KEPT) -> tuple[dict[str, Any], Image.Image]:
+def shown(data: bytes, most: PictureLimits = STORED_LIMITS) -> tuple[dict[str, Any], Image.Image]:
     found = made(data, most.side, most.size, most.kinds)
     return {**found.value, "data": found.data}, Image.open(BytesIO(found.data or data))
 
@@ -36,15 +36,15 @@ def test_a_photograph_is_turned_as_its_camera_was_held(orientation: int) -> None
 @pytest.mark.parametrize(
     ("data", "most", "kind", "size"),
     [
-        (picture("BMP"), KEPT, PNG, (30, 20)),
-        (picture("TIFF", 600, 300), KEPT, JPEG, (600, 300)),
+        (picture("BMP"), STORED_LIMITS, PNG, (30, 20)),
+        (picture("TIFF", 600, 300), STORED_LIMITS, JPEG, (600, 300)),
         (picture("GIF"), USUAL, PNG, (30, 20)),
         (picture("WEBP"), PictureLimits(kinds=(PNG, JPEG)), PNG, (30, 20)),
         (picture("JPEG", 400, 100), PictureLimits(side=100), PNG, (100, 25)),
-        (picture("PNG", 4_000, 2_000), KEPT, JPEG, (2048, 1024)),
+        (picture("PNG", 4_000, 2_000), STORED_LIMITS, JPEG, (2048, 1024)),
         (picture("PNG", 600, 400, mode="RGBA"), PictureLimits(side=300), PNG, (300, 200)),
-        (picture("JPEG", 600, 400, mode="CMYK"), KEPT, JPEG, (600, 400)),
-        (picture("TIFF", 600, 400, mode="I;16"), KEPT, JPEG, (600, 400)),
+        (picture("JPEG", 600, 400, mode="CMYK"), STORED_LIMITS, JPEG, (600, 400)),
+        (picture("TIFF", 600, 400, mode="I;16"), STORED_LIMITS, JPEG, (600, 400)),
     ],
 )
 def test_another_kind_and_a_larger_one_are_converted(data: bytes, most: PictureLimits, kind: str, size: tuple[int, int]) -> None:
@@ -59,7 +59,7 @@ def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
     found, _image = shown(noise.getvalue(), PictureLimits(size=90_000))
     assert (found["media_type"], len(found["data"]) <= 90_000) == (JPEG, True)
     with pytest.raises(Refused, match="too_large"):
-        made(noise.getvalue(), 2048, 1_000, KEPT.kinds)
+        made(noise.getvalue(), 2048, 1_000, STORED_LIMITS.kinds)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
 )
 def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> None:
     with pytest.raises(Refused, match=code):
-        made(data, KEPT.side, KEPT.size, KEPT.kinds)
+        made(data, STORED_LIMITS.side, STORED_LIMITS.size, STORED_LIMITS.kinds)
     with pytest.raises(prepare.UnusablePicture) as unfit:
         prepare.prepared(data)
     assert unfit.value.code == code

@@ -20,7 +20,7 @@ ASKED: dict[str, Callable[[Repositories, str], Awaitable[object]]] = {
     "links of runs": lambda repos, home: repos.runs.links(home),
     "runs of a workflow": lambda repos, home: repos.runs.list(home),
     "taint of a workflow": lambda repos, home: repos.runs.tainted(home),
-    "events beside runs": lambda repos, home: repos.journal.beside_runs(home),
+    "events beside runs": lambda repos, home: repos.journal.runless_events(home),
     "events of a type": lambda repos, home: repos.journal.of_type(home, "queue_changed"),
     "runs that used something": lambda repos, home: repos.used.runs(["r"]),
     "what runs used": lambda repos, home: repos.used.events(["r"]),

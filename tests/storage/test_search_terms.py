@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.storage.search_terms import STOP_WORDS, content_text, excerpt, said_in, word_places, words
+from atelier_desk.storage.search_terms import STOP_WORDS, content_text, excerpt, matching_values, word_places, words
 
 
 @pytest.mark.parametrize(
@@ -81,4 +81,4 @@ def test_the_excerpt_begins_with_the_line_of_the_word() -> None:
     ],
 )
 def test_a_call_says_its_values_without_the_names_of_fields(texts: tuple[str, ...], query: str, said: str) -> None:
-    assert said_in(texts, query) == said
+    assert matching_values(texts, query) == said

@@ -87,10 +87,10 @@ class Client:
                     continue
                 if not hasattr(result, "input_requests"):
                     return
-                answers, questions, _note = await connection.answers.sorted(result.input_requests or {}, serving.desk)
+                answers, questions, _note = await connection.answers.sorted(result.input_requests or {}, serving.request_handler)
                 for spec in questions:
                     assert spec.asker is not None
-                    answers[spec.asker.key] = (await serving.desk.ask(spec)).elicited
+                    answers[spec.asker.key] = (await serving.request_handler.ask(spec)).elicited
                 given, state = answers, result.request_state
 
     async def begin_again(self) -> None:

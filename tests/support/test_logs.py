@@ -76,7 +76,7 @@ def test_the_file_rotates_and_is_private(tmp_path: Path, monkeypatch: pytest.Mon
     for number in range(200):
         log.info("line %d", number)
     files = sorted((tmp_path / "logs").iterdir())
-    assert len(files) == logs.FILES_KEPT + 1
+    assert len(files) == logs.MAX_FILES + 1
     assert all(path.stat().st_size <= 2_000 for path in files)
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in files)
     assert "line 199" in written(tmp_path / "logs")

@@ -235,7 +235,7 @@ async def test_a_model_that_is_never_finished_is_given_up(
 
 async def test_what_is_not_set_up_is_named(make: Callable[..., MediaGenerator]) -> None:
     maker = make()
-    assert ("Settings, Images and 3D" in maker.lacks_images(), "Tripo or Meshy" in maker.lacks_models()) == (True, True)
+    assert ("Settings, Images and 3D" in maker.missing_for_images(), "Tripo or Meshy" in maker.missing_for_models()) == (True, True)
     with pytest.raises(ToolError) as failed:
         await maker.model(Job("x"), lambda *_: None)
     assert failed.value.code == "not_configured"

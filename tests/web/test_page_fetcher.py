@@ -109,14 +109,14 @@ async def test_a_page_comes_from_the_cache_while_it_is_fresh_and_is_asked_about_
         return Reply(html("Cached", LONG), headers={"content-type": "text/html", "etag": '"v1"', "cache-control": "max-age=60"})
 
     served.pages["kept.org/a"] = answer
-    assert not (await web.page("http://kept.org/a", no)).kept
-    assert (await web.page("http://kept.org/a", no)).kept
+    assert not (await web.page("http://kept.org/a", no)).cached
+    assert (await web.page("http://kept.org/a", no)).cached
     assert served.targets == ["/a"]
     await hasty.advance(61)
     again = await web.page("http://kept.org/a", no)
-    assert (again.kept, again.title) == (True, "Cached")
+    assert (again.cached, again.title) == (True, "Cached")
     assert served.asked[-1].headers["if-none-match"] == '"v1"'
-    assert not (await web.page("http://kept.org/a", no, force=True)).kept
+    assert not (await web.page("http://kept.org/a", no, force=True)).cached
     assert web.cache.size()[0] == 1
     assert (web.cache.clear(), web.cache.size()) == (1, (0, 0))
 

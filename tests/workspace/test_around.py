@@ -63,7 +63,7 @@ def test_all_kinds_of_changes_are_taken_back(root: Path) -> None:
     ]
     assert (changed.lost, changed.partly) == ((), False)
     assert "+changed in place" in next(part.diff for part in changed.parts if part.path == "src/a.py")
-    changes = kept.kept.of("w")
+    changes = kept.store.of("w")
     assert {change.agent_name for change in changes} == {"Ann"}
     assert [each.problem for each in undo(kept, changes)] == [None] * 6
     (root / "built/out").unlink()
@@ -77,7 +77,7 @@ def test_what_somebody_else_changed_since_is_not_lost(root: Path) -> None:
     (root / "b.txt").write_text("by the command\n")
     around.compare(ANN)
     (root / "b.txt").write_text("by a person\n")
-    assert undo(kept, kept.kept.of("w"))[0].problem is not None
+    assert undo(kept, kept.store.of("w"))[0].problem is not None
     assert (root / "b.txt").read_text() == "by a person\n"
 
 

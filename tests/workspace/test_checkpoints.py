@@ -74,11 +74,11 @@ def test_a_kill_is_settled(files: WorkspaceFiles, ws: Path, operation: str, mome
     monkeypatch.undo()
     assert real_finish is store.CheckpointFiles.finish
     assert real_drop is store.CheckpointFiles.drop
-    again = WorkspaceFiles(files.kept.folder)
-    assert len(again.kept.pending()) == 1
+    again = WorkspaceFiles(files.store.folder)
+    assert len(again.store.pending()) == 1
     again.recover()
-    assert not again.kept.pending()
-    changes = again.kept.of("w")
+    assert not again.store.pending()
+    changes = again.store.of("w")
     assert len(changes) == (moment == "after")
     assert not list(ws.rglob(f"{TEMPORARY}*"))
     assert all(done.problem is None for done in undo(again, changes))
@@ -100,10 +100,10 @@ def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_se
         files.delete(AUTHOR, at(ws, "a"))
     monkeypatch.undo()
     (ws / "a").write_text("somebody else's")
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    [change] = again.kept.of("w")
-    assert (change.action, again.kept.pending()) == ("deleted", [])
+    [change] = again.store.of("w")
+    assert (change.action, again.store.pending()) == ("deleted", [])
     [kept] = undo(again, [change])
     assert kept.problem is not None
     (ws / "a").unlink()
@@ -122,9 +122,9 @@ def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(file
     (done,) = undo(files, [change], force=True)
     assert done.problem is None
     assert (ws / "a").read_text() == "old"
-    newest = files.kept.of("w")[-1]
-    assert (newest.undoable, files.kept.content(newest.before)) == (True, b"mine"), "it is listed, and can be brought back"
-    assert not undo(files, files.kept.of("w")[:1]), "it is undone already"
+    newest = files.store.of("w")[-1]
+    assert (newest.undoable, files.store.content(newest.before)) == (True, b"mine"), "it is listed, and can be brought back"
+    assert not undo(files, files.store.of("w")[:1]), "it is undone already"
     assert undo(files, [newest])[0].problem is None
     assert (ws / "a").read_text() == "mine"
 
@@ -167,7 +167,7 @@ def test_what_is_written_in_the_last_moment_is_never_overwritten(
         files.write(AUTHOR, at(ws, "a"), b"agent again")
     assert (ws / "a").read_text() == "mine 3"
     assert [path.name for path in ws.iterdir()] == ["a"], "nothing is left behind"
-    assert not files.kept.pending()
+    assert not files.store.pending()
     monkeypatch.undo()
     assert undo(files, [change], force=True)[0].problem is None
     assert (ws / "a").read_text() == "old"
@@ -194,7 +194,7 @@ def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
     assert (ws / "a").read_text() == ("newer" if third else "mine")
     monkeypatch.undo()
     if third:  # what was taken out can still be brought back
-        deleted = files.kept.of("w")[-1]
+        deleted = files.store.of("w")[-1]
         assert (deleted.action, deleted.undoable) == ("deleted", True)
         (ws / "a").unlink()
         assert undo(files, [deleted])[0].problem is None
@@ -217,10 +217,10 @@ def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wro
     with pytest.raises(Killed):
         files.write(AUTHOR, at(ws, "a"), b"agent")
     monkeypatch.undo()
-    [pending] = files.kept.pending()
+    [pending] = files.store.pending()
     (ws / "kept").rename(ws / pending.temporary)
     assert (ws / "a").read_text() == "agent"
-    WorkspaceFiles(files.kept.folder).recover()
+    WorkspaceFiles(files.store.folder).recover()
     assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "mine"}
 
 
@@ -246,7 +246,7 @@ def test_renaming_takes_no_name_that_is_taken(ws: Path, monkeypatch: pytest.Monk
 def test_several_changes_of_one_file_are_taken_back_in_turn(files: WorkspaceFiles, ws: Path) -> None:
     for text in (b"1", b"2", b"3"):
         files.write(AUTHOR, at(ws, "deep/a"), text)
-    changes = files.kept.of("w")
+    changes = files.store.of("w")
     (left,) = undo(files, changes[:1])
     assert left.problem is not None, "the newer ones stand on it"
     assert all(each.problem is None for each in undo(files, changes))
@@ -276,20 +276,20 @@ def test_a_kill_before_an_undo_is_written_down_does_not_make_it_somebody_elses_c
         files.delete(AUTHOR, at(ws, "a"))
     else:
         files.move(AUTHOR, at(ws, "a"), at(ws, "b"))
-    (change,) = files.kept.of("w")
+    (change,) = files.store.of("w")
 
     def killed(_change: Change) -> None:
         raise KeyboardInterrupt
 
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     with monkeypatch.context() as patch:
         # The files are as they were; the record of what was undone is written next.
-        real = again.kept.save
-        patch.setattr(again.kept, "save", lambda saved: killed(saved) if saved.undone_by else real(saved))
+        real = again.store.save
+        patch.setattr(again.store, "save", lambda saved: killed(saved) if saved.undone_by else real(saved))
         with pytest.raises(KeyboardInterrupt):
             undo(again, [change])
     again.recover()
-    assert [each.id for each in again.kept.of("w") if not each.undoes] == [change.id], "no change that nobody made is listed"
+    assert [each.id for each in again.store.of("w") if not each.undoes] == [change.id], "no change that nobody made is listed"
     assert [done.problem for done in undo(again, [change])] == [None]
     assert [path.name for path in ws.iterdir()] == ([] if action == "created" else ["a"])
-    assert undo(again, again.kept.of("w")[:1]) == []
+    assert undo(again, again.store.of("w")[:1]) == []

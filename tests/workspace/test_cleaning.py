@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.workspace.checkpoints.cleaning import clean, kept
+from atelier_desk.workspace.checkpoints.cleaning import clean, stored_size
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
@@ -60,18 +60,18 @@ def test_old_changes_are_given_up_and_say_so(files: WorkspaceFiles, ws: Path, cl
     files.delete(Author("w"), at(ws, "gone"))
     clock.now += timedelta(days=31)
     write(files, ws, "a", "third")
-    assert kept(files).changes == 3
+    assert stored_size(files).changes == 3
     done = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, known={"w"})
     assert done.given_up == 2
     assert done.freed > 0
-    old, deleted, new = files.kept.of("w")
+    old, deleted, new = files.store.of("w")
     assert (old.cleaned, deleted.cleaned, new.cleaned) == (True, True, False)
-    assert not files.kept.trash(deleted.id).exists()
+    assert not files.store.trash(deleted.id).exists()
     first, second, third = undo(files, [old, deleted, new])
     assert first.problem is None, "the change that is kept is undone"
     assert (ws / "a").read_text() == "second"
     assert all(isinstance(each.problem, NotFoundError) for each in (second, third))
-    assert kept(files).changes == 0
+    assert stored_size(files).changes == 0
     again = clean(files, before=clock.now - timedelta(days=30), most=PLENTY, known={"w"})
     assert again.given_up == 0, "nobody is told twice"
 
@@ -80,16 +80,16 @@ def test_over_the_size_what_no_undo_needs_goes_before_what_one_needs(files: Work
     (ws / "a").write_text("0" * 50_000)
     write(files, ws, "a", "1" * 50_000)
     write(files, ws, "b", "2" * 50_000)
-    undo(files, files.kept.of("w")[1:])
+    undo(files, files.store.of("w")[1:])
     assert not (ws / "b").exists()
     # What undoing b put into the trash is needed by nobody; the change of a is.
     done = clean(files, before=None, most=130_000, known={"w"})
     assert done.given_up == 0
-    assert files.kept.size() <= 130_000
-    alive = [change for change in files.kept.of("w") if change.undoable]
+    assert files.store.size() <= 130_000
+    alive = [change for change in files.store.of("w") if change.undoable]
     assert [change.path for change in alive] == ["a"]
     assert clean(files, before=None, most=10_000, known={"w"}).given_up == 1
-    assert files.kept.size() <= 10_000
+    assert files.store.size() <= 10_000
 
 
 def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
@@ -99,7 +99,7 @@ def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Pa
     clock.now += timedelta(days=40)
     write(files, ws, "b", "y")
     clean(files, before=clock.now - timedelta(days=30), most=PLENTY, known={"w"})
-    assert [each.problem for each in undo(files, files.kept.of("w")[1:])] == [None]
+    assert [each.problem for each in undo(files, files.store.of("w")[1:])] == [None]
     assert (ws / "b").read_text() == "same"
 
 
@@ -107,18 +107,18 @@ def test_what_belongs_to_a_workflow_that_is_gone_is_forgotten(files: WorkspaceFi
     write(files, ws, "a", "x", "gone")
     write(files, ws, "b", "y", "here")
     assert clean(files, before=None, most=PLENTY, known={"here"}, expired={"gone"}).given_up == 0
-    assert files.kept.of("gone") == []
-    assert [change.path for change in files.kept.of("here")] == ["b"]
+    assert files.store.of("gone") == []
+    assert [change.path for change in files.store.of("here")] == ["b"]
 
 
 def test_held_files_stay_until_their_workflow_goes(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "AGENTS.md").write_text("x" * 1000)
     with files.root(ws).located("AGENTS.md") as (folder, name):
-        held = files.held.take(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
+        held = files.held.move_out(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
     assert not (ws / "AGENTS.md").exists()
     clock.now = NOW + timedelta(days=400)
     clean(files, before=clock.now, most=0, known={"w"})
     assert files.held.of("w") == [held]
-    assert kept(files).size == 0, "nobody gives it up, so it is not counted among what is given up by size"
+    assert stored_size(files).size == 0, "nobody gives it up, so it is not counted among what is given up by size"
     clean(files, before=None, most=PLENTY, known=set(), expired={"w"})
     assert files.held.of("w") == []

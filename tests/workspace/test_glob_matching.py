@@ -45,7 +45,7 @@ def test_more_names_than_the_most_are_too_many(tree: Path) -> None:
 def test_a_pattern_that_would_look_through_the_disk_is_given_up_and_all_of_a_line_count(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(glob_matching, "MOST_LOOKED_AT", 5)
+    monkeypatch.setattr(glob_matching, "MAX_STEPS", 5)
     patterns = Patterns(str(tree), 10)
     assert patterns.names("a/*x") == []
     with pytest.raises(TooManyError):

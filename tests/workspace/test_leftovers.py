@@ -17,7 +17,7 @@ import pytest
 
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.workspace.checkpoints.cleaning import clean, kept
+from atelier_desk.workspace.checkpoints.cleaning import clean, stored_size
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.leftovers import DAYS, delete, survey, unclaimed
 from atelier_desk.workspace.checkpoints.undo import undo
@@ -62,8 +62,8 @@ def clean_hard(files: WorkspaceFiles, known: set[str], expired: set[str] | None 
 def is_kept(files: WorkspaceFiles, change: Change) -> bool:
     """Whether what an undo needs is there."""
     if change.action == "deleted":
-        return (files.kept.trash(change.id) / "content/one.jpg").exists()
-    return files.kept.has(change.before)
+        return (files.store.trash(change.id) / "content/one.jpg").exists()
+    return files.store.has(change.before)
 
 
 @pytest.mark.parametrize("what", [delete_folder, edit])
@@ -71,9 +71,9 @@ def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_told(
     files: WorkspaceFiles, ws: Path, tmp_path: Path, what: Callable[..., Change]
 ) -> None:
     change = what(files, ws)
-    record = files.kept.record(change)
+    record = files.store.record(change)
     whole = record.read_bytes()
-    checkpoints, before = files.kept.folder, tmp_path / "before"
+    checkpoints, before = files.store.folder, tmp_path / "before"
     checkpoints.rename(before)
     for number, byte in enumerate(whole):
         shutil.copytree(before, checkpoints)
@@ -102,12 +102,12 @@ def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_told(
 def test_a_record_that_is_not_whole_keeps_all_it_may_name(files: WorkspaceFiles, ws: Path, damage: Callable[[bytes], bytes]) -> None:
     deleted, edited, fine = delete_folder(files, ws), edit(files, ws), edit(files, ws, name="other")
     for change in (deleted, edited):
-        record = files.kept.record(change)
+        record = files.store.record(change)
         record.write_bytes(damage(record.read_bytes()))
     clean_hard(files, {"w"})
     assert is_kept(files, deleted)
     assert is_kept(files, edited)
-    assert [change.id for change in files.kept.of("w") if change.undoable] == [fine.id], "nothing is given up that frees nothing"
+    assert [change.id for change in files.store.of("w") if change.undoable] == [fine.id], "nothing is given up that frees nothing"
     found = survey(files, {"w"}, {})
     assert [each.kind for each in found] == ["unreadable", "unreadable", "contents"]
     assert found[0].size >= len("the only copy in photos")
@@ -116,8 +116,8 @@ def test_a_record_that_is_not_whole_keeps_all_it_may_name(files: WorkspaceFiles,
 
 def test_a_record_of_an_atelier_that_wrote_no_hash_is_read(files: WorkspaceFiles, ws: Path) -> None:
     change = edit(files, ws)
-    files.kept.record(change).write_text(change.model_dump_json())
-    assert files.kept.of("w") == [change]
+    files.store.record(change).write_text(change.model_dump_json())
+    assert files.store.of("w") == [change]
     assert survey(files, {"w"}, {}) == []
 
 
@@ -154,30 +154,30 @@ def test_a_read_that_the_system_refuses_loses_nothing(
     mine = [delete_folder(files, ws, "stays"), edit(files, ws, "stays")]
     old = delete_folder(files, ws, "given-up", "old")
     before = tmp_path / "before"
-    files.kept.folder.rename(before)
+    files.store.folder.rename(before)
     with monkeypatch.context() as patch:
-        shutil.copytree(before, files.kept.folder)
-        reads = FailingReads(patch, files.kept.folder, number)
+        shutil.copytree(before, files.store.folder)
+        reads = FailingReads(patch, files.store.folder, number)
         clean(files, before=NOW + timedelta(days=1), most=PLENTY, known={"given-up"})
         assert not is_kept(files, old)
         many = reads.count
     assert many > 5
     for failing in range(many):
-        shutil.rmtree(files.kept.folder)
-        shutil.copytree(before, files.kept.folder)
+        shutil.rmtree(files.store.folder)
+        shutil.copytree(before, files.store.folder)
         with monkeypatch.context() as patch:
-            reads = FailingReads(patch, files.kept.folder, number)
+            reads = FailingReads(patch, files.store.folder, number)
             reads.failing = failing
             clean(files, before=NOW + timedelta(days=1), most=PLENTY, known={"given-up"})
         assert all(is_kept(files, change) for change in mine), f"read {failing}"
-        assert files.kept.of("stays") == sorted(mine, key=lambda each: each.id), f"read {failing}"
-        (after,) = files.kept.of("given-up")
+        assert files.store.of("stays") == sorted(mine, key=lambda each: each.id), f"read {failing}"
+        (after,) = files.store.of("given-up")
         assert after.cleaned or is_kept(files, old), "what cannot be undone says so"
 
 
 def test_a_record_that_cannot_be_read_says_why(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     change = edit(files, ws)
-    reads = FailingReads(monkeypatch, files.kept.record(change), errno.EIO)
+    reads = FailingReads(monkeypatch, files.store.record(change), errno.EIO)
     reads.failing = 0
     (found, _contents) = survey(files, {"w"}, {})
     assert (found.key, found.reason) == (f"changes/w/{change.id}.json", "Input/output error")
@@ -188,16 +188,16 @@ def test_a_folder_of_records_that_cannot_be_listed_keeps_the_trash_too(
 ) -> None:
     change = delete_folder(files, ws)
     with monkeypatch.context() as patch:
-        reads = FailingReads(patch, files.kept.record(change).parent, errno.EACCES)
+        reads = FailingReads(patch, files.store.record(change).parent, errno.EACCES)
         reads.failing = 0
         clean(files, before=None, most=0, known={"w"}, expired={"w", f"trash/{change.id}"})
     assert is_kept(files, change)
-    assert files.kept.of("w") == [change]
+    assert files.store.of("w") == [change]
 
 
 def test_records_that_are_gone_as_a_whole_keep_contents_and_trash(files: WorkspaceFiles, ws: Path) -> None:
     deleted, edited = delete_folder(files, ws), edit(files, ws)
-    shutil.rmtree(files.kept.folder / "changes")
+    shutil.rmtree(files.store.folder / "changes")
     clean_hard(files, {"w"})
     assert is_kept(files, deleted)
     assert is_kept(files, edited)
@@ -209,14 +209,14 @@ def test_records_that_are_gone_as_a_whole_keep_contents_and_trash(files: Workspa
 
 def test_trash_without_a_record_stays_until_its_days_are_over(files: WorkspaceFiles, ws: Path) -> None:
     change, other = delete_folder(files, ws), edit(files, ws)
-    files.kept.record(change).unlink()
+    files.store.record(change).unlink()
     clean_hard(files, {"w"})
     assert is_kept(files, change)
     key = f"trash/{change.id}"
     assert unclaimed(files, {"w"}) == {key}
     clean_hard(files, {"w"}, {key})
-    assert not files.kept.trash(change.id).exists()
-    assert [each.id for each in files.kept.of("w")] == [other.id]
+    assert not files.store.trash(change.id).exists()
+    assert [each.id for each in files.store.of("w")] == [other.id]
 
 
 def test_what_is_unknown_stays_whole_and_does_not_count_as_size(files: WorkspaceFiles, ws: Path) -> None:
@@ -231,7 +231,7 @@ def test_what_is_unknown_stays_whole_and_does_not_count_as_size(files: Workspace
     assert leftover.until == first + timedelta(days=DAYS)
     clean_hard(files, {"mine"}, {"newer"})
     assert not any(is_kept(files, change) for change in unknown)
-    assert files.kept.of("newer") == []
+    assert files.store.of("newer") == []
     assert survey(files, {"mine"}, {}) == []
 
 
@@ -239,12 +239,12 @@ def test_what_a_workflow_that_is_known_again_has_is_not_forgotten(files: Workspa
     change = edit(files, ws)
     clean(files, before=None, most=PLENTY, known={"w"}, expired={"w"})
     assert is_kept(files, change)
-    assert files.kept.of("w") == [change]
+    assert files.store.of("w") == [change]
 
 
 def test_a_person_deletes_leftovers_and_nothing_else(files: WorkspaceFiles, ws: Path) -> None:
     damaged, unknown, mine = edit(files, ws, "w", "damaged"), delete_folder(files, ws, "newer"), edit(files, ws, "w", "mine")
-    files.kept.record(damaged).write_bytes(b"?")
+    files.store.record(damaged).write_bytes(b"?")
     with pytest.raises(NotFoundError):
         delete(files, [f"changes/w/{mine.id}.json"], {"w"})
     with pytest.raises(NotFoundError):
@@ -253,7 +253,7 @@ def test_a_person_deletes_leftovers_and_nothing_else(files: WorkspaceFiles, ws: 
         delete(files, ["newer", "nothing"], {"w"})
     assert is_kept(files, unknown), "an error deletes nothing"
     assert delete(files, ["newer"], {"w"}) > 0
-    assert not files.kept.trash(unknown.id).exists()
+    assert not files.store.trash(unknown.id).exists()
     assert is_kept(files, damaged), "another leftover stays"
     delete(files, [f"changes/w/{damaged.id}.json"], {"w"})
     assert survey(files, {"w"}, {}) == []
@@ -265,7 +265,7 @@ def test_a_person_deletes_leftovers_and_nothing_else(files: WorkspaceFiles, ws: 
 def test_a_held_file_whose_record_is_damaged_stays_and_is_listed(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "AGENTS.md").write_text("the only copy")
     with files.root(ws).located("AGENTS.md") as (folder, name):
-        held = files.held.take(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
+        held = files.held.move_out(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)
     record = files.held.folder / "w" / f"{held.id}.json"
     record.write_bytes(record.read_bytes().replace(b"AGENTS", b"BGENTS"))
     clean_hard(files, set(), {"w"})
@@ -280,26 +280,26 @@ def test_a_held_file_whose_record_is_damaged_stays_and_is_listed(files: Workspac
 def test_a_change_that_was_cut_off_waits_for_its_folder(files: WorkspaceFiles, ws: Path, tmp_path: Path) -> None:
     """A kill in the middle of a change, and the disk is not connected at the next start."""
     change = edit(files, ws)
-    files.kept.record(change).unlink()
-    files.kept.begin(change)
+    files.store.record(change).unlink()
+    files.store.begin(change)
     ws.rename(tmp_path / "unplugged")
     clean_hard(files, {"w"})
     assert is_kept(files, change)
     assert [(each.key, each.kind) for each in survey(files, {"w"}, {})] == [(f"pending/{change.id}.json", "cut_off")]
     (tmp_path / "unplugged").rename(ws)
     files.recover()
-    assert [each.problem for each in undo(files, files.kept.of("w"))] == [None]
+    assert [each.problem for each in undo(files, files.store.of("w"))] == [None]
     assert (ws / "text").read_text() == "text as it was"
 
 
 def test_a_change_that_was_done_when_the_kill_came_stays_though_the_file_changed_since(files: WorkspaceFiles, ws: Path) -> None:
     change = edit(files, ws)
-    files.kept.begin(change)  # its record was there, and that it had begun was not yet forgotten
+    files.store.begin(change)  # its record was there, and that it had begun was not yet forgotten
     (ws / "text").write_text("by a person")
     clean_hard(files, set())
     assert is_kept(files, change)
-    assert files.kept.of("w") == [change]
-    assert files.kept.pending() == []
+    assert files.store.of("w") == [change]
+    assert files.store.pending() == []
 
 
 def test_a_cleaning_that_is_stopped_leaves_the_rest(files: WorkspaceFiles, ws: Path) -> None:
@@ -308,11 +308,11 @@ def test_a_cleaning_that_is_stopped_leaves_the_rest(files: WorkspaceFiles, ws: P
     done = clean(files, before=NOW + timedelta(days=1), most=PLENTY, known={"w"}, stop=lambda: next(answers, True))
     assert not done.finished
     assert 0 < done.given_up < len(changes)
-    alive = [change for change in files.kept.of("w") if change.undoable]
+    alive = [change for change in files.store.of("w") if change.undoable]
     assert len(alive) == len(changes) - done.given_up
     assert all(is_kept(files, change) for change in alive)
     assert clean(files, before=NOW + timedelta(days=1), most=PLENTY, known={"w"}).finished
-    assert kept(files).changes == 0
+    assert stored_size(files).changes == 0
 
 
 def test_what_was_in_a_read_only_folder_is_freed(files: WorkspaceFiles, ws: Path) -> None:
@@ -321,4 +321,4 @@ def test_what_was_in_a_read_only_folder_is_freed(files: WorkspaceFiles, ws: Path
     (ws / "cache/inner").chmod(0o500)
     change = files.delete(Author("w"), place("cache", (ws,)))
     clean_hard(files, {"w"})
-    assert not files.kept.trash(change.id).exists()
+    assert not files.store.trash(change.id).exists()

@@ -63,15 +63,15 @@ def test_what_stands_in_a_folder_is_told_as_it_is(tmp_path: Path) -> None:
     assert [(name, each.kind) for name, each in confined.names()] == [
         ("a", "folder"), ("b.txt", "file"), ("link", "link"), ("nowhere", "link"), ("pipe", "special"),
     ]  # fmt: skip
-    file, info = confined.look("link"), (tmp_path / "b.txt").stat()
+    file, info = confined.inspect("link"), (tmp_path / "b.txt").stat()
     assert file is not None
     assert (file.kind, file.size, file.mode, file.modified) == ("file", 5, 0o640, info.st_mtime)
     assert file.identity == (info.st_dev, info.st_ino)
-    link = confined.look("link", follow=False)
+    link = confined.inspect("link", follow=False)
     assert link is not None
     assert link.kind == "link"
-    assert confined.look("gone") is confined.look("gone/deeper") is None
-    assert code_of(lambda: confined.look("b.txt/below")) == "not_a_folder"
+    assert confined.inspect("gone") is confined.inspect("gone/deeper") is None
+    assert code_of(lambda: confined.inspect("b.txt/below")) == "not_a_folder"
     assert code_of(lambda: confined.read("pipe", 10)) == code_of(lambda: confined.write("pipe", b"x")) == "not_a_file"
     assert code_of(lambda: confined.read("a", 10)) == code_of(lambda: confined.write("a", b"x")) == "not_a_file"
 
@@ -114,7 +114,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path, walk: bool, calls: str) -> N
             assert each.read("to-a", 5) == b"a"
             each.names()
             for path in ("gone", "out/passwd", "loop", "a/b", "gone/deeper", "../x", "b"):
-                for work in (each.look, each.names, partial(each.read, most=5), partial(each.write, data=b"x", expected="no")):
+                for work in (each.inspect, each.names, partial(each.read, most=5), partial(each.write, data=b"x", expected="no")):
                     with contextlib.suppress(ToolError):
                         work(path)
 
@@ -247,7 +247,7 @@ def test_the_whole_folder_and_the_program_s_own_data_are_not_moved(tmp_path: Pat
     assert code_of(lambda: confined.rename("", confined, "x")) == "whole"
     for path in ("above", "above/data"):
         assert code_of(lambda path=path: confined.rename(path, confined, "x")) == "closed"  # type: ignore[misc]
-        assert code_of(lambda path=path: confined.refuse_whole(path)) == "closed"  # type: ignore[misc]
+        assert code_of(lambda path=path: confined.refuse_root(path)) == "closed"  # type: ignore[misc]
     assert code_of(lambda: confined.names("above/data")) == "closed"
     confined.rename("beside", confined, "above/moved")
     assert (tmp_path / "ws" / "above" / "moved").is_dir()

@@ -67,15 +67,15 @@ def test_what_comes_back_is_as_it_was_with_permissions_and_times(files: Workspac
     assert undo(files, [change])[0].problem is None
     assert look(ws) == before
     assert (tree / "inner").stat().st_mtime_ns == MTIME_NS
-    assert not files.kept.trash(change.id).exists()
-    assert not files.kept.pending()
+    assert not files.store.trash(change.id).exists()
+    assert not files.store.pending()
 
 
 @pytest.mark.usefixtures("disks")
 def test_a_damaged_one_does_not_come_back_unless_a_person_says_so(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
-    kept = files.kept.trash(change.id) / "content"
+    kept = files.store.trash(change.id) / "content"
     kept.write_text("preciouz")
     (left,) = undo(files, [change])
     assert isinstance(left.problem, ConflictError)
@@ -90,7 +90,7 @@ def test_a_damaged_one_does_not_come_back_unless_a_person_says_so(files: Workspa
 def test_what_is_gone_from_the_trash_says_so(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
-    (files.kept.trash(change.id) / "content").unlink()
+    (files.store.trash(change.id) / "content").unlink()
     (left,) = undo(files, [change], force=True)
     assert left.problem is not None
     assert left.problem.code == "not_found"
@@ -100,14 +100,14 @@ def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_aga
     (ws / "a").write_bytes(b"old")
     change = files.write(AUTHOR, at(ws, "a"), b"new")
     assert change is not None
-    stored = files.kept.folder / "objects" / change.before[:2] / change.before[2:]
+    stored = files.store.folder / "objects" / change.before[:2] / change.before[2:]
     stored.write_bytes(b"odd")
     for force in (False, True):
         (left,) = undo(files, [change], force=force)
         assert isinstance(left.problem, NotFoundError)
         assert left.problem.code == "damaged"
         assert (ws / "a").read_bytes() == b"new"
-    files.kept.keep(b"old")
+    files.store.store(b"old")
     assert stored.read_bytes() == b"old"
     assert undo(files, [change])[0].problem is None
     assert (ws / "a").read_bytes() == b"old"
@@ -131,7 +131,7 @@ def test_a_copy_that_is_not_the_same_replaces_nothing(files: WorkspaceFiles, ws:
         with pytest.raises(ToolError):
             files.delete(AUTHOR, at(ws, "a"))
     assert (ws / "a").read_text() == "precious"
-    assert files.kept.of("w") == []
+    assert files.store.of("w") == []
     change = files.delete(AUTHOR, at(ws, "a"))
     with monkeypatch.context() as patch:
         patch.setattr(transfer, "copy", wrong)
@@ -160,8 +160,8 @@ def test_what_cannot_be_deleted_whole_on_its_disk_is_in_the_trash_whole(
         patch.setattr(transfer, "delete", in_part)
         with pytest.raises(ToolError, match="not all of it can be deleted"):
             files.delete(AUTHOR, at(ws, "d"))
-    (change,) = files.kept.of("w")
-    assert not files.kept.pending()
+    (change,) = files.store.of("w")
+    assert not files.store.pending()
     assert undo(files, [change])[0].problem is None
     assert {path.name: path.read_text() for path in (ws / "d").iterdir()} == {"one": "one", "two": "two"}
 
@@ -185,15 +185,15 @@ def test_a_deletion_whose_disk_is_not_connected_waits(files: WorkspaceFiles, ws:
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
     back = Change(**{**change.model_dump(), "id": change.id + "1", "action": "created", "undoes": change.id, "temporary": ".atelier-1.tmp"})
-    files.kept.begin(back)
+    files.store.begin(back)
     (ws / ".atelier-1.tmp").write_text("preci")
     ws.rename(ws.with_name("away"))
     files.recover()
-    assert [each.id for each in files.kept.pending()] == [back.id]
+    assert [each.id for each in files.store.pending()] == [back.id]
     ws.with_name("away").rename(ws)
     files.recover()
     assert names(ws) == []
-    assert files.kept.pending() == []
+    assert files.store.pending() == []
     assert undo(files, [change])[0].problem is None
 
 
@@ -202,12 +202,12 @@ def test_what_a_deletion_left_beside_its_place_goes_though_it_was_recorded(files
     (ws / "d").mkdir()
     (ws / "d" / "a").write_text("x")
     change = files.delete(AUTHOR, at(ws, "d"))
-    files.kept.begin(change.model_copy(update={"temporary": ".atelier-1.tmp"}))
+    files.store.begin(change.model_copy(update={"temporary": ".atelier-1.tmp"}))
     (ws / ".atelier-1.tmp").mkdir()
     (ws / ".atelier-1.tmp" / "a").write_text("x")
     files.recover()
     assert names(ws) == []
-    assert files.kept.pending() == []
+    assert files.store.pending() == []
     assert undo(files, [change])[0].problem is None
     assert (ws / "d" / "a").read_text() == "x"
 

@@ -132,16 +132,16 @@ async def grant(atelier: Atelier, out: Output, workflow: Workflow, named: Sequen
     granted = tuple(dict.fromkeys((*workflow.workspace, *named)))
     if granted != workflow.workspace:
         await atelier.workflows.set_workspace(workflow.id, granted)
-        await tell_unread(atelier, out, named)
+        await warn_about_unread(atelier, out, named)
 
 
-async def tell_missing(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
+async def warn_about_missing(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
     """Say which granted folders are not there; a turn begins all the same, and its tools say so too."""
     for folder in await atelier.files.missing(granted):
         out.note(missing_text(folder), "warn")
 
 
-async def tell_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
+async def warn_about_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
     """Say which folders have instructions for agents that are not read, as nobody was asked about them."""
     for folder in await atelier.files.unread(granted):
         text = _("{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}", folder=folder)

@@ -15,7 +15,7 @@ from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation import validation
-from atelier_desk.presentation.validation import GOES_TO, NOT_ENCRYPTED, REPLY_GOES_TO, SECRET, shown_host
+from atelier_desk.presentation.validation import ANSWER_RECIPIENT, NOT_ENCRYPTED, REPLY_RECIPIENT, SECRET, shown_host
 from atelier_desk.support.i18n import N_, _
 
 LATER, SKIP = "", "!"
@@ -160,7 +160,7 @@ def server_lines(asked: UserQuestion) -> list[str]:
             choices = ", ".join(each.title for each in field.choices)
             about = "; ".join(filter(None, (_("required") if field.required else "", field.about, choices, validation.hint(field))))
             lines.append(f"  {field.name} ({field.label}): {about}" if about else f"  {field.name} ({field.label})")
-        lines.append(_(GOES_TO, server=server))
+        lines.append(_(ANSWER_RECIPIENT, server=server))
     if spec.url:
         host = _("The page is at {host}: {url}", host=shown_host(spec.url), url=spec.url)
         lines += [host, *([_(NOT_ENCRYPTED)] if spec.url.startswith("http:") else [])]
@@ -168,7 +168,7 @@ def server_lines(asked: UserQuestion) -> list[str]:
         asks = spec.sampling
         lines.append(_("Model: {model}. At most {n} tokens, which count for this run.", model=asks.model, n=asks.max_tokens))
         lines += [f"  | {line}" for text in (asks.system, *(each.text for each in asks.messages)) for line in text.splitlines()]
-        lines.append(_(REPLY_GOES_TO, server=server))
+        lines.append(_(REPLY_RECIPIENT, server=server))
     return lines
 
 

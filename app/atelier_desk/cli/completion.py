@@ -19,14 +19,14 @@ class Option:
     """An option: its spellings, help, and what follows it.
 
     Attributes:
-        takes: something follows it.
+        takes_value: something follows it.
         choices: the words that may follow, empty for any.
         path: a path follows.
     """
 
     names: tuple[str, ...]
     help: str
-    takes: bool
+    takes_value: bool
     choices: tuple[str, ...] = ()
     path: bool = False
 
@@ -81,7 +81,7 @@ def bash(words: Words) -> str:
         offered = " ".join([*each.commands, *each.choices, *(name for option in each.options for name in option.names)])
         cases.append(f'    "{" ".join(path)}") words="{offered}"; files={int(each.path)} ;;')
         for option in each.options:
-            if option.takes:
+            if option.takes_value:
                 named = "|".join(f'"{" ".join([*path, name])}"' for name in option.names)
                 values.append(f'    {named}) words="{" ".join(option.choices)}"; files={int(option.path)}; value=1 ;;')
     known = " ".join(f'"{" ".join(path)}"' for path, _each in words.walk() if path)
@@ -169,7 +169,7 @@ def _zsh_name(path: tuple[str, ...]) -> str:
 def _zsh_option(option: Option) -> str:
     text = re.sub(r"([\[\]:\\])", r"\\\1", _flat(option.help))
     value = ""
-    if option.takes:
+    if option.takes_value:
         value = f": :({' '.join(option.choices)})" if option.choices and not option.path else ": :_files" if option.path else ": : "
     names = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     spelled = "{" + ",".join(option.names) + "}" if len(option.names) > 1 else option.names[0]
@@ -210,7 +210,7 @@ complete -c atelier -f"""
 def _fish_option(where: str, option: Option) -> str:
     spelled = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
     value = ""
-    if option.takes:
+    if option.takes_value:
         value = " -r -F" if option.path else f" -x -a {_quoted(' '.join(option.choices))}" if option.choices else " -x"
     return f"complete -c atelier {where} {spelled}{value} -d {_quoted(_flat(option.help))}"
 

@@ -75,7 +75,7 @@ class Follower:
         self._settled: asyncio.Task[Run] | None = None
         """Done when nobody of the team is at work; None when it is to be looked at again."""
         self._failed: BaseException | None = None
-        self._said = ""
+        self._printed = ""
         """Status of the newest ``workflow_complete``."""
         self._caught_up = 0
         """Number of the last durable event that was read from the journal instead of being waited for."""
@@ -171,15 +171,15 @@ class Follower:
             if event.run_id != run_id:
                 continue
             if isinstance(end := event.payload, payloads.WorkflowComplete):
-                self._said = end.status
-                if self._said not in STANDING:
-                    return STATUS.get(self._said, FAILED)
+                self._printed = end.status
+                if self._printed not in STANDING:
+                    return STATUS.get(self._printed, FAILED)
             elif event.chunk_type is ChunkType.ERROR and not event.durable:
                 # The journal could not be written: the run stands still, and nothing further comes.
                 return FAILED
             elif event.chunk_type is ChunkType.RUN_STATUS:
                 # It goes on, or says anew why not.
-                self._said = ""
+                self._printed = ""
 
     def _show(self, event: StreamEvent, run_id: str) -> None:
         if event.durable:
@@ -269,11 +269,11 @@ class Follower:
             return STATUS[run.status.value]
         end = await standing(self._atelier, run_id)
         # A loop stops the run at a limit too, and has said so.
-        status = self._said or str(end.data["status"])
-        if status == "waiting" and self._stepper is not None and await self._stepper.go_on(self._workflow_id, run_id):
+        status = self._printed or str(end.data["status"])
+        if status == "waiting" and self._stepper is not None and await self._stepper.take_steps(self._workflow_id, run_id):
             self._watch(run_id)
             return None
-        if not self._said:
+        if not self._printed:
             self._renderer.show(end)
         await self._show_waiting(run, limited=status == "limited")
         return STATUS[status]
@@ -286,7 +286,7 @@ class Follower:
         if run.status is RunStatus.PAUSED:
             self._out.note(_("The run was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
         elif run.status is RunStatus.INTERRUPTED:
-            self._say_interrupted()
+            self._print_interrupted()
         elif not asked:
             self._out.note(_("A sub-agent was paused. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
@@ -342,13 +342,13 @@ class Follower:
             return
         self._renderer.show(await standing(self._atelier, run_id))
         if run.status is RunStatus.INTERRUPTED:
-            self._say_interrupted()
+            self._print_interrupted()
 
-    def _say_interrupted(self) -> None:
+    def _print_interrupted(self) -> None:
         self._out.note(_("The run was interrupted. Continue with: atelier resume {workflow}", workflow=self._workflow_id), "warn")
 
 
-async def let_go_on(
+async def resume_team(
     atelier: Atelier, run: Run, raised: Mapping[LimitKind, float] | None = None, *, finish: bool = False, stepping: bool = False
 ) -> None:
     """Resume a root run, and what was paused below it for whatever reason; a limit that still holds stops it again.

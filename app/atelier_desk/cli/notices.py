@@ -13,10 +13,10 @@ from atelier_desk.engine.notice_text import (
     COMPACTIONS,
     LIMITS,
     MONEY,
-    misfit_text,
     narrowed_text,
     nudge_text,
     retry_text,
+    schema_mismatch_text,
     servers_text,
     too_little,
     unfinished_text,
@@ -38,13 +38,13 @@ ANSWERED = {
 }
 """Who answered a sub-agent, by ``by``."""
 
-Said = tuple[str, str]
+Notice = tuple[str, str]
 """Text, empty when there is nothing to say, and its style."""
 Calls = dict[tuple[str, str], payloads.ToolStart]
 """Calls by run and their own id."""
 
 
-def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
+def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
     """What happened, in one line or more. ``begun`` keeps the calls at work, whose ends are told in the same words."""
     match said := event.payload:
         case payloads.ToolStart():
@@ -75,7 +75,7 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
         case payloads.TaskCreate() | payloads.TaskUpdate() | payloads.TaskComplete():
             return _("Task {name}: {status}", name=said.task_name, status=_(TASK_STATES[said.task_status])), "dim"
         case payloads.Misfit():
-            title, text = misfit_text(str(said.details.get("problem", "")))
+            title, text = schema_mismatch_text(str(said.details.get("problem", "")))
             return _("{title}. {text}", title=title, text=text), "warn"
         case payloads.ServersLacking():
             title, text = servers_text(said.details)
@@ -86,7 +86,7 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Said:
             return "", "dim"
 
 
-def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Said:
+def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Notice:
     """What a call did, or that it failed and why; with what it gave."""
     stopped = said.status == "cancelled"
     mark = "✓" if said.success else "■" if stopped else "✗"
@@ -96,7 +96,7 @@ def _call_end(said: payloads.ToolEnd, began: payloads.ToolStart | None) -> Said:
     return f"{mark} {call} ({duration(said.duration_ms)}) {gave}", "dim" if said.success or stopped else "warn"
 
 
-def _reply(said: payloads.MessageAdded) -> Said:
+def _reply(said: payloads.MessageAdded) -> Notice:
     """What a sub-agent said, with how it ended when that is not the whole of it."""
     ended = unfinished(said)
     return ("\n".join(filter(None, (said.content, ended))), "warn" if ended else "dim")
@@ -108,7 +108,7 @@ def unfinished(said: payloads.MessageAdded) -> str:
     return _("{title}. {text}", title=title, text=text) if title else ""
 
 
-def _sub_agent_end(said: payloads.SubAgentComplete) -> Said:
+def _sub_agent_end(said: payloads.SubAgentComplete) -> Notice:
     spent = _(
         "{time}, {input} tokens in, {output} out",
         time=duration(took) if (took := said.metrics.get("duration_ms")) is not None else _("not started"),

@@ -98,7 +98,7 @@ class TextRenderer:
             case payloads.UsageUpdated():
                 self._total = said.team or said.run or said
             case payloads.WorkflowComplete() if event.depth == 0:
-                self._tell_sources()
+                self._print_sources()
                 self._complete()
             case _:
                 if isinstance(said, payloads.ToolEnd) and event.depth == 0:
@@ -136,7 +136,7 @@ class TextRenderer:
         for line in rest:
             self._out.note(" " * len(before) + line, style)
 
-    def _tell_sources(self) -> None:
+    def _print_sources(self) -> None:
         """The pages the last answer rests on."""
         found = used(self._answer, self._found)
         if found:

@@ -60,7 +60,7 @@ def report(out: Output, result: Result) -> int:
     return result.status
 
 
-def tell(out: Output, *shown: Shown) -> None:
+def print_note(out: Output, *shown: Shown) -> None:
     """Show people something before the command is over; nothing when ``--json`` was given."""
     if not out.json:
         _show(out, shown)

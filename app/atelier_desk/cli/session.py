@@ -25,12 +25,12 @@ from atelier_desk.support.i18n import N_, _, system_language
 from atelier_desk.support.shutdown import CANCELLED, EndWatch
 
 HOLDER_PAUSE_S = 0.1
-HOLDER_LOOKS = 10
+HOLDER_CHECKS = 10
 """A holder that is just opening the database has no socket yet, and one that is closing it has none any more: it is looked for again."""
 HOLDER_SILENT_S = 120.0
 """After this long without an answer the person has to look. On a busy machine dozens of processes may be starting at once."""
 HOLDER_NOTE_S = 3.0
-TAKEN_UP = frozenset({"run", "resume", "chat"})
+SERVED_COMMANDS = frozenset({"run", "resume", "chat"})
 """Commands that follow a run. The journal has it, so any process can go on with them; their status is that of the run."""
 ONLY_READ = frozenset({"list", "show", "search", "export", "replay", "schema"})
 """Commands of groups that change nothing, and so can be performed again."""
@@ -57,7 +57,7 @@ async def _session(arguments: Namespace, argv: Sequence[str], watch: EndWatch) -
         except ReaderGone:
             # What stands in the buffers cannot be written when the process ends either.
             sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: ASYNC230, PTH123, SIM115
-            return CANCELLED if arguments.command in TAKEN_UP else FAILED
+            return CANCELLED if arguments.command in SERVED_COMMANDS else FAILED
 
 
 async def _perform_somewhere(arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
@@ -116,7 +116,7 @@ async def _here_or_there(root: Path, arguments: Namespace, argv: Sequence[str], 
 
 async def _until_holder(root: Path, known: HolderNote | None) -> None:
     """Until another note than the known one says who serves the data folder; after a second the folder may be free."""
-    for _time in range(HOLDER_LOOKS):
+    for _time in range(HOLDER_CHECKS):
         await asyncio.sleep(HOLDER_PAUSE_S)
         note = read_note(root)
         if note is not None and note != known:
@@ -136,7 +136,7 @@ async def _served(holder: HolderConnection, arguments: Namespace, argv: Sequence
             raise
         if not holder.begun:
             return None
-        if arguments.command in TAKEN_UP:
+        if arguments.command in SERVED_COMMANDS:
             terminal.request.again = True
             terminal.note(_("The process that had the data folder open ended. Continuing without it."), "warn")
             return None

@@ -16,15 +16,15 @@ class Stepper:
         self._atelier = atelier
         self._out = out
         self._free = free
-        self._taken = 0
+        self._steps_taken = 0
 
-    async def go_on(self, workflow_id: str, run_id: str) -> bool:
+    async def take_steps(self, workflow_id: str, run_id: str) -> bool:
         """Take what comes next; False when the team of ``run_id`` waits for no step, or nobody wants the next one."""
         waiting = [step for step in await self._atelier.stepping.waiting(workflow_id) if step.root_run_id == run_id]
         if not waiting:
             return False
         if self._free:
-            await self._let_go(waiting)
+            await self._release(waiting)
             return True
         for step in waiting:
             self._out.note("  " * step.depth + _("Next: {step}", step=_described(step)), "bold")
@@ -33,17 +33,17 @@ class Stepper:
             said = "q" if typed is None else typed.strip().casefold()
             if said == "c":
                 self._free = True
-                await self._let_go(waiting)
+                await self._release(waiting)
                 return True
             if said:
                 return False
-        elif self._taken:
+        elif self._steps_taken:
             return False
-        self._taken += 1
+        self._steps_taken += 1
         await self._atelier.runs.steering.step(run_id)
         return True
 
-    async def _let_go(self, waiting: list[WaitingStep]) -> None:
+    async def _release(self, waiting: list[WaitingStep]) -> None:
         """No more steps for these; those above them, which wait for their reports, are let go when their turn comes."""
         for step in waiting:
             await self._atelier.runs.steering.resume(step.run_id, mode=RunMode.AUTO)

@@ -14,7 +14,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.bindings import Sentence, sentence
 from atelier_desk.support.i18n import N_, _
 
@@ -84,7 +84,7 @@ class ActionRegistry(QObject):
         """Register an action of the window, behind the one called ``after``; a name that is there already is an error."""
         if spec.name in self._entries:
             raise ValueError(f"action {spec.name!r} is registered already")
-        made = say(QAction(self), spec.text)
+        made = bind_text(QAction(self), spec.text)
         made.setObjectName(f"action-{spec.name}")
         made.setCheckable(spec.checkable)
         made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)

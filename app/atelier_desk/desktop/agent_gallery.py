@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.widgets.bindings import say
+from atelier_desk.desktop.widgets.bindings import bind_text
 from atelier_desk.desktop.widgets.picker import PickerItem, PickerMenu
 from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.support.i18n import N_, _, in_every_language
@@ -22,7 +22,7 @@ def ready_agents(taken: Container[str] = ()) -> list[PickerItem]:
 
 def open_gallery(at: QWidget, chosen: Callable[[str], object]) -> PickerMenu:
     """A menu of all ready agents below a button; ``chosen`` gets a key."""
-    menu = say(PickerMenu(at), name=N_("Ready agents"))
+    menu = bind_text(PickerMenu(at), name=N_("Ready agents"))
     menu.chosen.connect(chosen)
     menu.closed.connect(menu.deleteLater)
     menu.open(ready_agents(), "", at)

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
 
-KEEP_S = 0.5
+SAVE_S = 0.5
 """How long the closing window waits for its layout to be kept."""
-LOOK_FOR_SIGNALS_MS = 100
+SIGNAL_POLL_MS = 100
 MOST_ENDS = 20
 """So often Qt's loop may be ended from outside before the program stops waiting in it for its end."""
 FIRST_PAINT_S = 1.0
@@ -44,7 +44,7 @@ SWITCH_S = 0.0002
 """How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
 every call into Qt gives the interpreter away and asks for it again; 1 ms still did to 45 to 75 ms now and then (``bench_desktop``,
 ``bench_team_window``)."""
-FIRST_LOOK = "window.json"
+FIRST_PAINT_FILE = "window.json"
 """A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
 
 
@@ -92,7 +92,7 @@ class Program(QObject):
         self._level = _option(argv, "--log-level") or "INFO"
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
         self._accept_loss = "--accept-loss" in argv
-        look = self._read_first_look()
+        look = self._load_first_paint()
         self._closing = False
         self.quick = False
         self.painted: Callable[[], object] = lambda: None
@@ -107,7 +107,7 @@ class Program(QObject):
         self._switch_language(self._language or look.get("language", "system"))
         self.window = MainWindow(self.bridge)
         self.window.restore_layout(look.get("window", {}))
-        self._keeper = LayoutKeeper(self.window, self._keep_soon)
+        self._layout_saver = LayoutKeeper(self.window, self._save_window_later)
         self._connect()
         self._follow_settings()
 
@@ -118,7 +118,7 @@ class Program(QObject):
         self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_text(step)))
         self.window.closing.connect(self._on_closing)
         self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the desktop's session ends
-        self.window.language_wanted.connect(self._on_language)
+        self.window.language_requested.connect(self._on_language)
         self.bridge.engine_opened.connect(lambda: self.bridge.jobs.start(self._on_opened()))
         self.bridge.engine_failed.connect(self._on_failed)
         self.bridge.engine_closed.connect(self._on_closed)
@@ -140,7 +140,7 @@ class Program(QObject):
         loop = qasync.QEventLoop(self._qt, already_running=False)
         asyncio.set_event_loop(loop)
         loop.set_exception_handler(self.crash.loop_handler)
-        self._take_signals()
+        self._handle_signals()
         self._closed = asyncio.Event()
         self.bridge.start_engine()
         self.window.prepare()
@@ -176,14 +176,14 @@ class Program(QObject):
         while not watcher.painted and time.monotonic() < until:
             self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
 
-    def _take_signals(self) -> None:
+    def _handle_signals(self) -> None:
         """Ctrl-C, a polite kill and the end of the terminal close the window the same way a person does; a second one kills."""
         for number in ending_signals():
             with contextlib.suppress(ValueError):  # not on the main thread, in a test
                 signal.signal(number, self._on_signal)
         ticking = QTimer(self)
         ticking.timeout.connect(lambda: None)  # lets Python look at signals while Qt waits
-        ticking.start(LOOK_FOR_SIGNALS_MS)
+        ticking.start(SIGNAL_POLL_MS)
 
     def _on_signal(self, _number: int, _frame: object) -> None:
         if self._watch is not None:
@@ -223,14 +223,14 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._follow_language(settings.language)  # an engine that is opened again takes the stored one itself
         await self.window.start(settings)
-        self._keeper.start()
+        self._layout_saver.start()
         _calm_collector()
         if not settings.first_start_done:
             self.window.show_first_steps(first=True)
         elif self.quick:
             self.window.quick_ask()
         await self.bridge.engine.data.follow_folder()
-        await self.bridge.engine.go_on()
+        await self.bridge.engine.resume_pending()
         await self._clear_left()
 
     @staticmethod
@@ -249,7 +249,7 @@ class Program(QObject):
         follow(theme().set_mode, "theme")
         follow(theme().set_scale, "font_scale")
         follow(self._follow_language, "language")
-        follow(self._keep_first_look, "theme", "font_scale", "language")
+        follow(self._save_first_paint, "theme", "font_scale", "language")
 
     def _follow_language(self, chosen: str) -> None:
         wanted = self._language or chosen
@@ -257,9 +257,9 @@ class Program(QObject):
         if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
             self._switch_language(code)
 
-    def _keep_first_look(self, *_look: object) -> None:
+    def _save_first_paint(self, *_look: object) -> None:
         if (settings := self.window.settings.applied) is not None:
-            self._write_first_look(settings)
+            self._write_first_paint(settings)
 
     def _on_failed(self, error: BaseException) -> None:
         if not self._closing:
@@ -311,19 +311,19 @@ class Program(QObject):
 
         try:
             if self.bridge.ready and self.window.presenter is not None:  # one that was never filled has nothing to keep
-                async with asyncio.timeout(KEEP_S):
-                    await self._keep_window()
+                async with asyncio.timeout(SAVE_S):
+                    await self._save_window()
         finally:
             self.bridge.stop_engine()
 
-    def _keep_soon(self) -> None:
+    def _save_window_later(self) -> None:
         if self.bridge.ready and not self._closing:
-            self.bridge.jobs.start(self._keep_window())
+            self.bridge.jobs.start(self._save_window())
 
-    async def _keep_window(self) -> None:
+    async def _save_window(self) -> None:
         kept = self.window.layout_state()
         settings = await self.bridge.engine.settings.update(window=kept)
-        self._write_first_look(settings)
+        self._write_first_paint(settings)
 
     def _on_closed(self) -> None:
         if self._closing and self._closed is not None:
@@ -334,7 +334,7 @@ class Program(QObject):
         """Tell the person, keep the draft, offer to copy the report. What fails again meanwhile has its report in the folder of logs."""
         from atelier_desk.desktop.widgets.message_box import MessageBox
 
-        self.window.keep_draft()
+        self.window.save_draft()
         if any(shown.isVisible() for shown in self.window.findChildren(MessageBox, "crash")):
             return
         box = MessageBox(self.window, "crash")
@@ -349,11 +349,11 @@ class Program(QObject):
         box.open()
 
     # -- first look ---------------------------------------------------------------------------------------------------------------
-    def _first_look_path(self) -> Path | None:
-        return self._data_dir / FIRST_LOOK if self._data_dir is not None else None
+    def _first_paint_path(self) -> Path | None:
+        return self._data_dir / FIRST_PAINT_FILE if self._data_dir is not None else None
 
-    def _read_first_look(self) -> dict[str, Any]:
-        path = self._first_look_path()
+    def _load_first_paint(self) -> dict[str, Any]:
+        path = self._first_paint_path()
         if path is None or not path.is_file():
             return {}
         try:
@@ -362,8 +362,8 @@ class Program(QObject):
             return {}
         return kept if isinstance(kept, dict) else {}
 
-    def _write_first_look(self, settings: Settings) -> None:
-        path = self._first_look_path()
+    def _write_first_paint(self, settings: Settings) -> None:
+        path = self._first_paint_path()
         if path is None:
             return
         kept = {

@@ -36,7 +36,7 @@ class BackgroundWatch(QObject):
         self._toasts: dict[str, Toast] = {}
         window.bridge.stream_event.connect(self._on_stream)
         window.chat.workflow_shown.connect(self._on_opened)
-        window.sidebar.workflow_gone.connect(self._take_back)
+        window.sidebar.workflow_gone.connect(self._withdraw)
 
     def _on_stream(self, event: StreamEvent) -> None:
         data = event.payload
@@ -52,13 +52,13 @@ class BackgroundWatch(QObject):
             return
         if not in_view:
             window.sidebar.mark_unread(event.workflow_id, True)
-        window.bridge.jobs.start(self._tell(event.workflow_id, words, in_view))
+        window.bridge.jobs.start(self._notify(event.workflow_id, words, in_view))
 
     def _on_opened(self, workflow_id: str) -> None:
         self._window.sidebar.mark_unread(workflow_id, False)
-        self._take_back(workflow_id)
+        self._withdraw(workflow_id)
 
-    def _take_back(self, workflow_id: str) -> None:
+    def _withdraw(self, workflow_id: str) -> None:
         """What a message tells of is no news any more."""
         if (toast := self._toasts.get(workflow_id)) is not None:
             toast.dismiss()
@@ -68,7 +68,7 @@ class BackgroundWatch(QObject):
         workflow = await self._window.bridge.engine.workflows.get(workflow_id)
         announce(QApplication.activeWindow() or self._window, _(words, name=workflow.name))
 
-    async def _tell(self, workflow_id: str, words: str, in_view: bool) -> None:
+    async def _notify(self, workflow_id: str, words: str, in_view: bool) -> None:
         workflow = await self._window.bridge.engine.workflows.get(workflow_id)
         text = _(words, name=workflow.name)
 
@@ -77,13 +77,13 @@ class BackgroundWatch(QObject):
             self._window.chat.open_workflow(workflow_id)
 
         attention = self._window.presenter.attention
-        told = attention.tell("Atelier", plain(text), open_it)
+        told = attention.notify("Atelier", plain(text), open_it)
         if not in_view and not (told and attention.seen_outside):
             self._show(workflow_id, text, open_it)
 
     def _show(self, workflow_id: str, text: str, open_it: Callable[[], object]) -> None:
         """In the window; until it was seen there when nobody looks at it now."""
-        self._take_back(workflow_id)
+        self._withdraw(workflow_id)
         toast = self._window.toasts.show(text, _("Open"), open_it, lasting=not self._window.isActiveWindow())
         self._toasts[workflow_id] = toast
         toast.gone.connect(lambda: self._toasts.pop(workflow_id, None))

@@ -80,7 +80,7 @@ class Bridge(QObject):
         self._queue: deque[StreamEvent | Change] = deque()
         self._joined: deque[StreamEvent | Change] = deque()
         self._pending = False
-        self.jobs = Jobs(self, self._tell)
+        self.jobs = Jobs(self, self._report)
         self._remote = cast(EngineCalls, Remote(self))
         self._drainer = QTimer(self)
         self._drainer.setSingleShot(True)
@@ -158,7 +158,7 @@ class Bridge(QObject):
         # The coroutine is only made here: it begins on the engine's loop.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop))
 
-    def _tell(self, problem: str) -> None:
+    def _report(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):  # the window is gone already
             self.failed.emit(problem)
 
@@ -167,7 +167,7 @@ class Bridge(QObject):
         """On the engine's thread: subscribe before anybody can miss an event."""
         engine.bus.subscribe(self.post)
         engine.bus.on_changed(lambda topic, id: self.post(Change(topic, id)))
-        engine.bus.on_failure(lambda _name, error: self._tell(error_text(error)))
+        engine.bus.on_failure(lambda _name, error: self._report(error_text(error)))
         self._opened.emit()
 
     def _on_opened(self) -> None:
@@ -244,7 +244,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
             result.append(news)
             continue
         open_text = texts.get(news.run_id)
-        if open_text is not None and _goes_on(open_text[2], words):
+        if open_text is not None and _continues(open_text[2], words):
             open_text[3].append(words.content)
             continue
         if open_text is not None:
@@ -256,7 +256,7 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     return result
 
 
-def _goes_on(first: TextPayload, words: TextPayload) -> bool:
+def _continues(first: TextPayload, words: TextPayload) -> bool:
     """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
     from atelier_desk.domain.stream.payloads import Reasoning
 

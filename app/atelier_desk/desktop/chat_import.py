@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QListWidget, QLis
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.settings.files import ask_open, read_text
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
-from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
 from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
 from atelier_desk.presentation.imported_chats import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.imported_chat import ChatPreview
 
 KINDS = N_("Workflows and chats (*.json *.zip)")
-LOOK_MS = 200
+POLL_MS = 200
 """How often the progress of the engine is looked at."""
 
 
@@ -37,7 +37,7 @@ class Importer(QObject):
     """
 
     imported = Signal(str)
-    said = Signal(str)
+    status_changed = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
@@ -45,29 +45,29 @@ class Importer(QObject):
 
     def ask(self) -> None:
         """Ask for a file."""
-        ask_open(self._widget, _("Import workflow or chats"), _(KINDS), self.take)
+        ask_open(self._widget, _("Import workflow or chats"), _(KINDS), self.import_file)
 
-    def take(self, path: Path) -> None:
+    def import_file(self, path: Path) -> None:
         """Import a file, however it was handed over."""
-        self._bridge.jobs.once(("import", str(path)), lambda: self._take(path))
+        self._bridge.jobs.once(("import", str(path)), lambda: self._import_file(path))
 
-    async def _take(self, path: Path) -> None:
+    async def _import_file(self, path: Path) -> None:
         if not await self._bridge.engine.chats.is_workflow(path):
             dialog = ChatImportDialog(self._bridge, path, self._widget)
             dialog.opened.connect(self.imported)
             dialog.open()
             return
         done = await self._bridge.engine.workflows.import_(await read_text(path))
-        self.said.emit(_("“{name}” imported", name=done.workflow.name))
+        self.status_changed.emit(_("“{name}” imported", name=done.workflow.name))
         self.imported.emit(done.workflow.id)
 
-    async def take_dropped(self, paths: list[str]) -> list[str]:
+    async def import_dropped(self, paths: list[str]) -> list[str]:
         """Import those of some files that are workflows or exports of chats; gives the others."""
         others = []
         for name in paths:
             path = Path(name)
             if await self._bridge.engine.chats.is_export(path):
-                self.take(path)
+                self.import_file(path)
             else:
                 others.append(name)
         return others
@@ -91,7 +91,7 @@ class ChatImportDialog(QDialog):
         self._preview: ChatFilePreview | None = None
         self._done: ImportedChats | None = None
         self._read = (0, 0)
-        self._title = say(label("", "title", self), N_("Import chats"))
+        self._title = bind_text(label("", "title", self), N_("Import chats"))
         self.found = control(label("", "muted", self, wrap=True), "chats-found")
         self.filter = control(QLineEdit(self), "chats-filter", hint=N_("Filter by title"), name=N_("Filter by title"))
         self.filter.setClearButtonEnabled(True)
@@ -102,24 +102,24 @@ class ChatImportDialog(QDialog):
         self.all = control(QPushButton(self), "chats-all", N_("Select all"), look="ghost", on=lambda: self._tick(True))
         self.none = control(QPushButton(self), "chats-none", N_("Select none"), look="ghost", on=lambda: self._tick(False))
         self.busy = Busy(self)
-        self.undo = control(QPushButton(self), "chats-undo", N_("Undo import"), on=self.take_back)
+        self.undo = control(QPushButton(self), "chats-undo", N_("Undo import"), on=self.undo_import)
         self.close_ = control(QPushButton(self), "chats-close", N_("Close"), on=self.reject)
-        self.go = control(QPushButton(self), "chats-import", self._go_text, look="primary", on=self.import_chosen)
-        self.go.setDefault(True)
+        self.import_button = control(QPushButton(self), "chats-import", self._import_text, look="primary", on=self.import_chosen)
+        self.import_button.setDefault(True)
         for button in (self.all, self.none, self.undo, self.close_):
             button.setAutoDefault(False)
         self._choice = QWidget(self)  # keeps its place while there is nothing to choose from
         line = fill(QHBoxLayout(), (self.filter, 1), self.all, self.none, spacing=8)
         fill(QVBoxLayout(self._choice), line, (self.list, 1), margins=(0, 0, 0, 0), spacing=10)
-        foot = fill(QHBoxLayout(), self.undo, 1, self.close_, self.go, spacing=8)
+        foot = fill(QHBoxLayout(), self.undo, 1, self.close_, self.import_button, spacing=8)
         fill(QVBoxLayout(self), self._title, self.found, self.busy, (self._choice, 1), foot, margins=(24, 20, 24, 20), spacing=10)
         self._timer = QTimer(self)
-        self._timer.setInterval(LOOK_MS)
+        self._timer.setInterval(POLL_MS)
         self._timer.timeout.connect(self._show_progress)
-        say(self, title=N_("Import chats"))
+        bind_text(self, title=N_("Import chats"))
         fit_window(self, QSize(680, 520))
         bind(self._fill, on="language")
-        self._work(self._look, N_("Reading the file…"))
+        self._work(self._preview_file, N_("Reading the file…"))
 
     # -- work -------------------------------------------------------------------------------------------------------------------------
     def _work(self, work: Callable[[], object], what: str) -> None:
@@ -143,7 +143,7 @@ class ChatImportDialog(QDialog):
         self._enable()
         (self.list if self._preview is not None else self.close_).setFocus()
 
-    async def _look(self) -> Outcome | None:
+    async def _preview_file(self) -> Outcome | None:
         self._preview = await self._bridge.engine.chats.preview(self._path, self._progress)
         self._fill()
         skipped = self._preview.skipped
@@ -164,12 +164,12 @@ class ChatImportDialog(QDialog):
         skipped = {name: count for name, count in done.skipped.items() if name not in ("unknown", "empty")}
         return lambda: "\n".join([done_words(done), *skipped_words(skipped)]), "warn" if skipped else "ok"
 
-    def take_back(self) -> None:
+    def undo_import(self) -> None:
         """Delete what was made; it can be restored from what was deleted recently."""
         if self._done is not None and self._done.created and not self.busy.running:
-            self._work(self._take_back, N_("Undoing the import…"))
+            self._work(self._undo_import, N_("Undoing the import…"))
 
-    async def _take_back(self) -> Outcome:
+    async def _undo_import(self) -> Outcome:
         assert self._done is not None
         ids, self._done = self._done.created, None
         for number_, each in enumerate(ids, 1):
@@ -218,7 +218,7 @@ class ChatImportDialog(QDialog):
         self.list.blockSignals(False)
         self._enable()
 
-    def _go_text(self) -> str:
+    def _import_text(self) -> str:
         n = len(self.chosen()) if self._preview is not None else 0
         return ngettext("Import {number} chat", "Import {number} chats", n, number=number(n)) if n else _("Import")
 
@@ -227,9 +227,9 @@ class ChatImportDialog(QDialog):
         for part in (self.filter, self.list, self.all, self.none):
             part.setVisible(self._preview is not None)
             part.setEnabled(not running)
-        self.go.setVisible(self._done is None)
-        self.go.setEnabled(self._preview is not None and bool(self.chosen()) and not running)
-        say(self.go)
+        self.import_button.setVisible(self._done is None)
+        self.import_button.setEnabled(self._preview is not None and bool(self.chosen()) and not running)
+        bind_text(self.import_button)
         self.undo.setVisible(self._done is not None and bool(self._done.created))
         self.undo.setEnabled(not running)
 

@@ -48,7 +48,7 @@ class CrashHandler:
                 self._fault_file = (self._logs / "native-crash.txt").open("w", encoding="utf-8")
                 faulthandler.enable(self._fault_file)
 
-    def take(self, error: BaseException, where: str = "") -> None:
+    def report(self, error: BaseException, where: str = "") -> None:
         """Write the report and show it."""
         import logging
 
@@ -60,7 +60,7 @@ class CrashHandler:
         """For ``loop.set_exception_handler``."""
         error = context.get("exception")
         if isinstance(error, Exception):
-            self.take(error, str(context.get("message", "")))
+            self.report(error, str(context.get("message", "")))
         else:
             import logging
 
@@ -86,8 +86,8 @@ class CrashHandler:
         if issubclass(kind, KeyboardInterrupt):
             sys.__excepthook__(kind, error, trace)
             return
-        self.take(error)
+        self.report(error)
 
     def _on_thread_exception(self, arguments: threading.ExceptHookArgs) -> None:
         if arguments.exc_value is not None and not issubclass(arguments.exc_type, SystemExit):
-            self.take(arguments.exc_value, f"thread {arguments.thread.name if arguments.thread else '?'}")
+            self.report(arguments.exc_value, f"thread {arguments.thread.name if arguments.thread else '?'}")

@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QV
 
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base import utc_now
@@ -84,11 +84,11 @@ class DeletedDialog(QDialog):
         self._stopped: Callable[[], str] | None = None
         self._first: int | None = FIRST
         column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
-        self._title = say(label("", "title", self), N_("Recently deleted"))
-        self.said = control(label("", "muted", self, wrap=True), "deleted-said")
+        self._title = bind_text(label("", "title", self), N_("Recently deleted"))
+        self.status = control(label("", "muted", self, wrap=True), "deleted-said")
         self.list = control(QListWidget(self), "deleted-list", look="plain", name=N_("Items that can be restored"))
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
-        dress_list(self.list)
+        style_list(self.list)
         self.back = control(QPushButton(self), "deleted-back", N_("Restore"), look="primary", on=self.bring_back)
         self.purge = control(QPushButton(self), "deleted-purge", N_("Delete permanently…"), look="danger", on=self.ask_purge)
         self.all = control(QPushButton(self), "deleted-all", N_("Show all"), on=self.show_all)
@@ -97,7 +97,11 @@ class DeletedDialog(QDialog):
         self.close_ = control(QPushButton(self), "deleted-close", N_("Close"), on=self.reject)
         self.back.setDefault(True)
         fill(
-            column, self._title, self.said, (self.list, 1), fill(QHBoxLayout(), self.purge, self.all, 1, self.stop, self.close_, self.back)
+            column,
+            self._title,
+            self.status,
+            (self.list, 1),
+            fill(QHBoxLayout(), self.purge, self.all, 1, self.stop, self.close_, self.back),
         )
         self.list.itemSelectionChanged.connect(self._enable)
         self.list.itemDoubleClicked.connect(lambda _item: self.bring_back())
@@ -107,7 +111,7 @@ class DeletedDialog(QDialog):
         self._again = Debouncer(self, AGAIN_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         fit_window(self, QSize(620, 480))
-        say(self, title=N_("Recently deleted"))
+        bind_text(self, title=N_("Recently deleted"))
         bind(self._fill, on="language")
         self.list.setFocus()
         self.reload()
@@ -143,7 +147,7 @@ class DeletedDialog(QDialog):
         days = limits.DELETED_DAYS
         some = _("Items that you or your agents delete can be restored for {n} days.", n=days)
         usual = some if self.rows else _("Nothing here. Deleted items stay here for {n} days.", n=days)
-        self.said.setText(self._stopped() if self._stopped is not None else usual)
+        self.status.setText(self._stopped() if self._stopped is not None else usual)
         self._enable()
 
     def chosen(self) -> list[str]:
@@ -199,7 +203,7 @@ class DeletedDialog(QDialog):
             try:
                 for row in rows:
                     if done:
-                        self.said.setText(_("{done} of {n}…", done=done, n=len(rows)))
+                        self.status.setText(_("{done} of {n}…", done=done, n=len(rows)))
                     await work(row)
                     done += 1
                     self.rows.pop(row.id, None)
@@ -229,7 +233,7 @@ class DeletedDialog(QDialog):
             self._again.ask()
 
     def _failed(self, problem: str) -> None:
-        self.said.setText(problem)
+        self.status.setText(problem)
 
 
 def _stopped(name: str, done: int, total: int) -> str:

@@ -8,7 +8,7 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.support.i18n import N_
 
 FIT_MS = 50
@@ -16,7 +16,7 @@ _SAVED = 8
 """Pixels at 100 % that a tab gives up where not all fit: the style's padding of 7 becomes 3 on both sides."""
 
 
-def whole_height(window: QMainWindow, dock: QDockWidget) -> int:
+def full_height(window: QMainWindow, dock: QDockWidget) -> int:
     """Pixels from top to bottom of what ``resizeDocks`` sizes: a dock with the bar of its tabs, where it has one."""
     if not window.tabifiedDockWidgets(dock):
         return dock.height()
@@ -37,7 +37,7 @@ class DockTabs(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._window:
             if event.type() == QEvent.Type.ChildPolished:
-                self._take_up()
+                self._adopt_bars()
         elif event.type() == QEvent.Type.Wheel:
             if isinstance(watched, QTabBar) and not watched.hasFocus():
                 event.ignore()
@@ -46,13 +46,13 @@ class DockTabs(QObject):
             self._fit.ask()
         return False
 
-    def _take_up(self) -> None:
+    def _adopt_bars(self) -> None:
         for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             if any(bar is known for known in self._bars):
                 continue
             bar.setUsesScrollButtons(False)
             bar.setExpanding(False)
-            say(bar, name=N_("Panes"))
+            bind_text(bar, name=N_("Panes"))
             self._bars.append(bar)
             bar.installEventFilter(self)
             self._fit.ask()

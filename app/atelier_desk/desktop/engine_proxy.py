@@ -22,7 +22,7 @@ class EngineCalls(Services):
     """What the window may call of an ``Atelier``: the services and the runs, and nothing of what they are made of."""
 
     runs: RunManager
-    go_on: Callable[[], Coroutine[object, None, None]]
+    resume_pending: Callable[[], Coroutine[object, None, None]]
     run_diagnostics: Callable[[], Coroutine[Any, Any, list[Check]]]
 
 

@@ -46,7 +46,7 @@ def ask_export(parent: QWidget, jobs: Jobs, toasts: ToastHost, title: str, text:
 
     async def then(path: Path) -> None:
         await write(path, title, await text())
-        say_saved(toasts, path)
+        announce_saved(toasts, path)
 
     return ask_save(parent, _("Export"), f"{file_name(title)}.docx", KINDS, lambda path: jobs.start(then(path)))
 
@@ -100,7 +100,7 @@ def _laid_out(title: str, text: str) -> QTextDocument:
     return made
 
 
-def say_saved(toasts: ToastHost, path: Path, *more: str) -> None:
+def announce_saved(toasts: ToastHost, path: Path, *more: str) -> None:
     """Say where it is, and offer to open it and its folder."""
     said = "\n".join([_("Exported to {path}", path=str(path)), *more])
     folder = (_("Show in folder"), lambda: show(path.parent))

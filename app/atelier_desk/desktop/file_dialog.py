@@ -38,7 +38,7 @@ class _Sizes(QStyledItemDelegate):
             option.text = size(model.size(index))
 
 
-def dress(dialog: QFileDialog) -> QFileDialog:
+def translate_dialog(dialog: QFileDialog) -> QFileDialog:
     """Before it is opened. Of Qt's texts, ``qtbase_fr`` lacks what has got a letter to jump to since; a dialog of the system is its own."""
     tree = dialog.findChild(QTreeView, "treeView")
     if tree is None:

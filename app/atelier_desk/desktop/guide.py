@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QW
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
-from atelier_desk.desktop.widgets import IconButton, bind, control, fill, fit_window, say
+from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, fit_window
 from atelier_desk.support.i18n import N_, _, language
 
 GUIDE = "user-guide.md"
@@ -66,7 +66,7 @@ class GuideWindow(QDialog):
         row = fill(QHBoxLayout(), self.back, 1, close)
         fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
         fit_window(self, QSize(820, 640))
-        say(self, title=N_("User guide"))
+        bind_text(self, title=N_("User guide"))
         bind(self._show_guide, on="language")
         self.view.setFocus()
 

@@ -70,7 +70,7 @@ class Jobs:
             return None
         task = self.start(work())
         self._once[key] = task
-        task.add_done_callback(lambda ended: self._forget(key, ended))
+        task.add_done_callback(lambda ended: self._discard(key, ended))
         return task
 
     def cancel(self) -> None:
@@ -87,7 +87,7 @@ class Jobs:
             await asyncio.wait(list(self._tasks))
             await asyncio.sleep(0)
 
-    def _forget(self, key: Hashable, ended: asyncio.Task[object]) -> None:
+    def _discard(self, key: Hashable, ended: asyncio.Task[object]) -> None:
         if self._once.get(key) is ended:
             del self._once[key]
 

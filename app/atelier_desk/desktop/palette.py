@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QVBoxLayout, QWidget
 from atelier_desk.desktop.actions import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.palette_labels import found_by
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.matching import rank
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.desktop.widgets.rows import ListRow
@@ -23,7 +23,7 @@ RECENT = 5
 """So many that were run last stand first."""
 CORNER = 14
 """Radius of its corners: that of its card."""
-KEPT = 20
+MAX_RECENT = 20
 """So many are remembered."""
 MOST = 80
 """Lines that are shown at once."""
@@ -68,14 +68,14 @@ class CommandPalette(QDialog):
         self.field = control(
             QLineEdit(self), "palette-field", look="palette", hint=N_("Search commands, workflows, agents, models, settings")
         )
-        self.list = say(SearchList(self, "palette", self.field), name=N_("Commands"))
+        self.list = bind_text(SearchList(self, "palette", self.field), name=N_("Commands"))
         self.list.setUniformItemSizes(True)
         self.list.chosen.connect(self._run)
         card = control(QFrame(self), look="card-raised")
         fill(QVBoxLayout(card), self.field, self.list.nothing, (self.list, 1), margins=(6, 8, 6, 8), spacing=6)
         fill(QVBoxLayout(self), card, margins=(0, 0, 0, 0))
         self.field.textChanged.connect(self._filter)
-        say(self, name=N_("Command palette"))
+        bind_text(self, name=N_("Command palette"))
         bind(self._place, on="look")
 
     def popup(self) -> None:
@@ -99,7 +99,7 @@ class CommandPalette(QDialog):
             self._commands = self._collect()
             self._filter(self.field.text())
             if row >= 0:
-                self.list.go(row)
+                self.list.select_row(row)
 
     def _collect(self) -> list[Command]:
         found = [
@@ -133,7 +133,7 @@ class CommandPalette(QDialog):
         """What fits, the best first; of equals, what was run last."""
         places = {key: place for place, key in enumerate(self.recent)}
         scored = [
-            (value, places.get(command.key, KEPT), number)
+            (value, places.get(command.key, MAX_RECENT), number)
             for number, command in enumerate(self._commands)
             if (value := score(needle, command)) is not None
         ]
@@ -152,7 +152,7 @@ class CommandPalette(QDialog):
     def _run(self, command: Command) -> None:
         self.hide()
         if command.key:
-            self.recent = [command.key, *(key for key in self.recent if key != command.key)][:KEPT]
+            self.recent = [command.key, *(key for key in self.recent if key != command.key)][:MAX_RECENT]
             self.ran.emit(command.key)
         command.run()
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar
 from atelier_desk.desktop.actions import registry_of
 from atelier_desk.desktop.panes.registry import PaneEntry
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, bind, control, say
+from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
 
@@ -38,7 +38,7 @@ class PaneStrip(QToolBar):
             button.describe(partial(self._tip, entry))
             self.addWidget(button)
         window.addToolBar(Qt.ToolBarArea.RightToolBarArea, self)
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
 
     def show_count(self, name: str, count: int, *, waits: bool) -> None:
         """How many things are in a pane, and whether they wait for the person."""
@@ -49,7 +49,7 @@ class PaneStrip(QToolBar):
         button.setText("" if not count else number(count) if count <= MAX_COUNT else f"{number(MAX_COUNT)}+")
         style = Qt.ToolButtonStyle.ToolButtonTextUnderIcon if count else Qt.ToolButtonStyle.ToolButtonIconOnly
         button.setToolButtonStyle(style)
-        say(button)
+        bind_text(button)
 
     @staticmethod
     def _open(show_pane: Callable[[str], object], name: str, _on: bool = False) -> None:
@@ -59,7 +59,7 @@ class PaneStrip(QToolBar):
         count = self._counts.get(entry.name, 0)
         return _("{name}: {text}", name=_(entry.title), text=number(count)) if count else _(entry.title)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.setFixedWidth(theme().px(WIDTH))
         for button in self._buttons.values():
             button.setFixedWidth(theme().px(WIDTH - 8))

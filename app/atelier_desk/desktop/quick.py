@@ -13,7 +13,7 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_, _
 
@@ -41,13 +41,13 @@ class QuickAsk(QWidget):
     """``quick-ask`` with ``quick-field``, ``quick-answer``, ``quick-status``, ``quick-stop`` and ``quick-open``. Esc puts it away.
 
     Signals:
-        open_wanted: the workflow of the question is wanted in the main window.
+        open_requested: the workflow of the question is wanted in the main window.
 
     Attributes:
         workflow_id: of the question that was asked; empty before.
     """
 
-    open_wanted = Signal(str)
+    open_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, choices: WorkflowChoices, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window | Qt.WindowType.WindowStaysOnTopHint)
@@ -71,7 +71,7 @@ class QuickAsk(QWidget):
         fill(QVBoxLayout(self), self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)
         self._draw = Debouncer(self, DRAW_MS, lambda: self.answer.set_text(self._text))
         bridge.stream_event.connect(self._on_stream)
-        say(self, title=N_("Quick ask"))
+        bind_text(self, title=N_("Quick ask"))
         self._rest()
         bind(self._fit, on="look")
 
@@ -104,7 +104,7 @@ class QuickAsk(QWidget):
             self.answer.set_text("")
             self.open.hide()
             self.stop.hide()
-            self._say(N_("Sending…"))
+            self._show_status(N_("Sending…"))
             self.jobs.start(self._send(text, agent.id if agent is not None else "", choices), "send")
 
     async def _send(self, text: str, agent_id: str, choices: Choices) -> None:
@@ -112,7 +112,7 @@ class QuickAsk(QWidget):
         workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
         self.workflow_id = workflow_id
         self.field.clear()
-        self._say(N_("Thinking…"))
+        self._show_status(N_("Thinking…"))
         self.open.show()
         try:
             await engine.runs.send(workflow_id, text, agent_id=agent_id)
@@ -130,7 +130,7 @@ class QuickAsk(QWidget):
     def _open(self) -> None:
         if self.workflow_id:
             self.hide()
-            self.open_wanted.emit(self.workflow_id)
+            self.open_requested.emit(self.workflow_id)
 
     # -- showing --------------------------------------------------------------------------------------------------------------
     def _on_stream(self, event: StreamEvent) -> None:
@@ -144,9 +144,9 @@ class QuickAsk(QWidget):
             case payloads.MessageAdded(role="assistant", content=content) if content:
                 self._show_text(content)
             case payloads.UserQuestionStart() | payloads.ValidationRequired():
-                self._say(N_("The agent is waiting for you: open the workflow."))
+                self._show_status(N_("The agent is waiting for you: open the workflow."))
             case payloads.WorkflowComplete(status=status):
-                self._say(ENDS.get(status, ""), over=True)
+                self._show_status(ENDS.get(status, ""), over=True)
 
     def _show_text(self, text: str) -> None:
         self._text = text
@@ -154,8 +154,8 @@ class QuickAsk(QWidget):
         self._draw.ask()
         self._fit()
 
-    def _say(self, text: str, *, over: bool = False) -> None:
-        say(self.status, text)
+    def _show_status(self, text: str, *, over: bool = False) -> None:
+        bind_text(self.status, text)
         self._over = over
         self.status.show()
         if over:
@@ -163,12 +163,12 @@ class QuickAsk(QWidget):
         self._fit()
 
     def _failed(self, text: str) -> None:
-        self._say(N_("The message could not be sent."), over=True)
+        self._show_status(N_("The message could not be sent."), over=True)
         self.status.setText(text)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        say(self.who)
+        bind_text(self.who)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -14,12 +14,12 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
 from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.dock_tabs import DockTabs, whole_height
+from atelier_desk.desktop.dock_tabs import DockTabs, full_height
 from atelier_desk.desktop.pane_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.side_drawer import SideDrawer
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind_text, control, fill
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import number
@@ -66,7 +66,7 @@ class _DockTitle(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = control(ElidedLabel("", self), "", entry.title, look="small")
         fill(QHBoxLayout(self), (self._text, 1), margins=(12, 0, 12, 0))
-        say(self, tip=lambda: _("Drag to move {pane}", pane=_(entry.title)))
+        bind_text(self, tip=lambda: _("Drag to move {pane}", pane=_(entry.title)))
         dock.topLevelChanged.connect(self._on_floating)
         self._on_floating(dock.isFloating())
 
@@ -94,7 +94,7 @@ class _DockButtons(QWidget):
             lambda: _("Dock {pane}", pane=_(entry.title)) if dock.isFloating() else _("Open {pane} in a window", pane=_(entry.title))
         )
         self._close.describe(lambda: _("Hide {pane}", pane=_(entry.title)))
-        dock.topLevelChanged.connect(lambda *_on: say(self._float))
+        dock.topLevelChanged.connect(lambda *_on: bind_text(self._float))
 
 
 def tear_off(dock: QDockWidget) -> None:
@@ -158,9 +158,9 @@ class Rail(QWidget):
         self.drawer = SideDrawer(window, self.docks, self._usual)
         self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))  # once they have their places
         self.strip = PaneStrip(window, [self._entries[name] for name in self._usual], self.show_pane)
-        self._strip_soon = Debouncer(self, 0, self._show_strip)
+        self._strip_debouncer = Debouncer(self, 0, self._show_strip)
         for dock in self.docks.values():
-            dock.visibilityChanged.connect(lambda *_: self._strip_soon.ask())
+            dock.visibilityChanged.connect(lambda *_: self._strip_debouncer.ask())
         self.set_visible(False)
 
     def _placed(self, place: Place) -> list[QDockWidget]:
@@ -173,7 +173,7 @@ class Rail(QWidget):
         sides = Qt.DockWidgetArea.LeftDockWidgetArea | Qt.DockWidgetArea.RightDockWidgetArea
         dock.setAllowedAreas(sides | Qt.DockWidgetArea.BottomDockWidgetArea if entry.place == "drawer" else sides)
         dock.setTitleBarWidget(_DockTitle(dock, entry))
-        say(dock, title=entry.title)
+        bind_text(dock, title=entry.title)
         holder = control(QWidget(dock), look="side")
         holder.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         dock.setWidget(holder)
@@ -221,14 +221,14 @@ class Rail(QWidget):
         """How many panes stand one above the other in the layout as it is."""
         return self._rows
 
-    def mend(self, shown: Collection[str] | None = None, rows: int = 0) -> None:
+    def repair_layout(self, shown: Collection[str] | None = None, rows: int = 0) -> None:
         """A layout was put back. ``shown`` are the panes it has at the sides where there is room; None says that those in sight are meant.
         ``rows`` is how many it has one above the other, 0 when that is not known: the window may be of another size now than it was made
         for, as on another screen.
 
         It may be older than the drawer below: its panes share one place again, unless somebody shows them.
         """
-        self._strip_soon.ask()
+        self._strip_debouncer.ask()
         at_side = [name for name, dock in self.docks.items() if not dock.isHidden()] if shown is None else shown
         self.drawer.restore(at_side)
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
@@ -293,7 +293,7 @@ class Rail(QWidget):
         self.strip.show_count(name, count, waits=False)
         self._open_first()
 
-    def set_kept_closed(self, on: bool) -> None:
+    def set_stay_closed(self, on: bool) -> None:
         """Close the rail and never open it unasked, or let it open by itself again the next time something is in it."""
         self.opens = "never" if on else "once"
         if on:
@@ -354,7 +354,7 @@ class Rail(QWidget):
     def _give_heights(self, names: Sequence[str], folded: bool) -> None:
         """Panes that were folded or unfolded get their height, the lowest gives or takes it: left out of the call, all would by a share."""
         shown = {name: dock for name, dock in self.docks.items() if self.drawer.at_side(name) and not dock.visibleRegion().isEmpty()}
-        now = {name: whole_height(self._window, dock) for name, dock in shown.items()}
+        now = {name: full_height(self._window, dock) for name, dock in shown.items()}
         heights = {name: self.panes[name].maximumHeight() + GRIP if self.panes[name].folded else height for name, height in now.items()}
         for name in (set(names) & set(shown)) if not folded else ():
             heights[name] = max(self._heights.get(name, 0), theme().px(self._entries[name].height or USUAL))
@@ -386,7 +386,7 @@ class Rail(QWidget):
         title = self._entries[name].title
         (self._waiting.add if count else self._waiting.discard)(name)
         self.strip.show_count(name, count, waits=True)
-        say(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
+        bind_text(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
 
     def set_workflow(self, workflow_id: str) -> None:
         """Every pane shows this workflow."""

@@ -29,7 +29,7 @@ class RunViewController(QObject):
         window.chat.add_above_composer(self.step_bar)
         self.step_toggle = StepToggle(window.chat)
         window.chat.add_above_composer(self.step_toggle)
-        self.step_toggle.off_wanted.connect(window.actions_["step-mode"].trigger)
+        self.step_toggle.off_requested.connect(window.actions_["step-mode"].trigger)
         self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
         window.chat.workflow_shown.connect(self._on_shown)
         for name in window.rail.panes:
@@ -47,12 +47,12 @@ class RunViewController(QObject):
             case ActivityPane() as activity:
                 activity.agent_opened.connect(self.open_agent)
             case MemoryPane() as memory:
-                memory.message_wanted.connect(self._show_message)
+                memory.message_requested.connect(self._show_message)
             case TimelinePane() as timeline:
-                timeline.agent_wanted.connect(self.open_agent)
-                timeline.request_wanted.connect(self.show_request)
-                timeline.replay_wanted.connect(self.show_replay)
-                timeline.fork_wanted.connect(self.fork)
+                timeline.agent_requested.connect(self.open_agent)
+                timeline.request_requested.connect(self.show_request)
+                timeline.replay_requested.connect(self.show_replay)
+                timeline.fork_requested.connect(self.fork)
             case _:
                 pass
 
@@ -123,7 +123,7 @@ class RunViewController(QObject):
         made.host.images, made.host.commands = self._window.chat.host.images, self._window.chat.commands
         made.host.models = self._window.chat.host.models
         made.closed.connect(self.close_replay)
-        made.fork_wanted.connect(self.fork)
+        made.fork_requested.connect(self.fork)
         made.quoted.connect(self._on_quoted)
         made.failed.connect(self._window.toasts.show)
         self._window.middle.addWidget(made)

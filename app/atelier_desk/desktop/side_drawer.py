@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDockWidget, QStyle, QWidget
 
-from atelier_desk.desktop.dock_tabs import whole_height
+from atelier_desk.desktop.dock_tabs import full_height
 from atelier_desk.desktop.theme import theme
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class SideDrawer(QObject):
         super().__init__(window)
         self._window, self._docks, self._usual = window, docks, set(usual)
         self.narrow = self.open = False
-        self._beside = True
+        self._docked_beside = True
         """A person wants panes beside the conversation where there is room."""
         self.names: set[str] = set()
         self.front: list[str] = []
@@ -90,7 +90,7 @@ class SideDrawer(QObject):
             dock.topLevelChanged.connect(self._on_moved)
             dock.visibilityChanged.connect(self._on_visible)
 
-    def lie_over(self, pages: QWidget, middle: QWidget, sidebar: QWidget, strip: QWidget) -> None:
+    def overlay(self, pages: QWidget, middle: QWidget, sidebar: QWidget, strip: QWidget) -> None:
         """``pages`` is what the panes take room from, ``middle`` what keeps its width in it; the conversation lies between ``sidebar`` and
         ``strip``."""
         self._over = pages, middle, sidebar, strip
@@ -103,12 +103,12 @@ class SideDrawer(QObject):
         dock = self._docks[name]
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
 
-    def wanted(self) -> set[str]:
+    def docked_panes(self) -> set[str]:
         """The panes that stand at the sides where there is room: what a layout that is kept says of them."""
         if not self.narrow:
             return self._shown()
         self.note()
-        return set(self.names) if self._beside else set()
+        return set(self.names) if self._docked_beside else set()
 
     def restore(self, names: Collection[str]) -> None:
         """Panes that a kept layout says stand at the sides; the drawer is closed."""
@@ -122,9 +122,9 @@ class SideDrawer(QObject):
         narrow = self._window.width() < NARROW
         if narrow == self.narrow:
             return
-        self._keep_sidebar()
+        self._preserve_sidebar_width()
         if narrow:
-            self._beside = bool(self._shown())
+            self._docked_beside = bool(self._shown())
             self.note()
             self.narrow = True
             self._show(())
@@ -132,10 +132,10 @@ class SideDrawer(QObject):
             self.shut()
             self.narrow = False
             before = dict(self._sizes)  # those that Qt gives the panes first are no one's choice
-            self._show(self.names if self._beside else ())
+            self._show(self.names if self._docked_beside else ())
             QTimer.singleShot(0, self, lambda: self._size(before))
 
-    def _keep_sidebar(self) -> None:
+    def _preserve_sidebar_width(self) -> None:
         """The left column has its width whether the panes come or go: Qt takes it from there first, and does not give it back."""
         column = self._over[2].parentWidget() if self._over is not None else None
         if isinstance(column, QDockWidget) and self._column:
@@ -162,7 +162,7 @@ class SideDrawer(QObject):
         if not self.open:
             return
         self.note()
-        self._beside = self._beside and bool(self._shown())
+        self._docked_beside = self._docked_beside and bool(self._shown())
         self.open = False
         self._show(())
         self._close_over()
@@ -249,7 +249,7 @@ class SideDrawer(QObject):
             self._column = self._over[2].width()
         elif isinstance(resized, QDockWidget) and not self.narrow:
             name = next(name for name, dock in self._docks.items() if dock is resized)
-            self._sizes[name] = QSize(resized.width(), whole_height(self._window, resized))
+            self._sizes[name] = QSize(resized.width(), full_height(self._window, resized))
 
     def _on_moved(self, floating: bool) -> None:
         """A pane that is put back into a closed drawer opens it: it would be gone otherwise."""

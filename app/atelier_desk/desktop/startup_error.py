@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _
 
 TITLES = {
@@ -34,11 +34,11 @@ class StartupErrorPage(QWidget):
     """A card in the middle of the window.
 
     Signals:
-        retry_wanted, quit_wanted: the buttons.
+        retry_requested, quit_requested: the buttons.
     """
 
-    retry_wanted = Signal()
-    quit_wanted = Signal()
+    retry_requested = Signal()
+    quit_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -64,16 +64,16 @@ class StartupErrorPage(QWidget):
         self._card.body.addSpacing(6)
         self._card.body.addLayout(row)
         fill(QVBoxLayout(self), 2, (self._card, 0, Qt.AlignmentFlag.AlignHCenter), 3)
-        self.retry.clicked.connect(self.retry_wanted)
-        self.quit.clicked.connect(self.quit_wanted)
+        self.retry.clicked.connect(self.retry_requested)
+        self.quit.clicked.connect(self.quit_requested)
 
     def show_error(self, error: BaseException, data_dir: str) -> None:
         self._error, self._data_dir = error, data_dir
         code = str(getattr(error, "code", ""))
         localized = getattr(error, "localized", None)
-        say(self._title, TITLES.get(code, N_("Atelier could not open your data")))
-        say(self._text, lambda: localized(_) if localized is not None else str(error))
-        say(self._advice, ADVICE.get(code, N_("Try again. If the problem persists, copy the details and report them.")))
+        bind_text(self._title, TITLES.get(code, N_("Atelier could not open your data")))
+        bind_text(self._text, lambda: localized(_) if localized is not None else str(error))
+        bind_text(self._advice, ADVICE.get(code, N_("Try again. If the problem persists, copy the details and report them.")))
         self._folder.setText(data_dir)
         self._folder.setVisible(bool(data_dir))
         bind(self._fit)

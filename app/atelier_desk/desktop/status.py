@@ -23,7 +23,7 @@ class StatusWatch(QObject):
         """Providers that refused their key since it was last changed."""
         window.sidebar.model.modelReset.connect(self._show_work)
         window.sidebar.model.dataChanged.connect(lambda *_: self._show_work())
-        window.chat.choices.shown.connect(lambda *_: self._look())
+        window.chat.choices.shown.connect(lambda *_: self._check())
         window.bridge.stream_event.connect(self._on_stream)
         window.bridge.changed.connect(self._on_changed)
 
@@ -35,22 +35,22 @@ class StatusWatch(QObject):
         data = event.payload
         if isinstance(data, Failure) and data.code == "auth" and data.provider:
             self._refused.add(data.provider)
-            self._look()
+            self._check()
         elif self._refused and isinstance(data, TextPayload) and not event.depth and event.workflow_id == self._window.chat.workflow_id:
             self._refused.discard(self._window.chat.choices.model[0])  # it answers
-            self._look()
+            self._check()
 
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "provider":
             self._refused.discard(key)
         if topic == "provider" or (topic == "settings" and key == "keys"):
-            self._look()
+            self._check()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self._window.bridge.ready:
-            self._window.bridge.jobs.start(self._look_at_key(), "key of the model")
+            self._window.bridge.jobs.start(self._check_key(), "key of the model")
 
-    async def _look_at_key(self) -> None:
+    async def _check_key(self) -> None:
         from atelier_desk.presentation.keys import MISSING
 
         states = await self._window.bridge.engine.keys.states()

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolBut
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label, tint
 from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.stepping import WaitingStep
 
-LOOK_MS = 60
+REFRESH_MS = 60
 """Milliseconds after a run's state changed before the bar asks what waits: a team changes many at once."""
 MOST_NAMED = 3
 """Agents whose next step is told when several wait."""
@@ -63,16 +63,16 @@ class StepBar(QFrame):
         self.next = control(QPushButton(self), "step-next", look="primary", on=self.take_step)
         self.on = control(QPushButton(self), "step-run-on", look="ghost", on=self.run_on)
         for button, text, key in ((self.next, N_("Next step"), NEXT_KEY), (self.on, N_("Continue"), RUN_ON_KEY)):
-            say(button, partial(_padded, text), name=text, tip=text, keys=key)
+            bind_text(button, partial(_padded, text), name=text, tip=text, keys=key)
             button.setCursor(Qt.CursorShape.PointingHandCursor)
         fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
-        self._look = Debouncer(self, LOOK_MS, self.look)
+        self._debouncer = Debouncer(self, REFRESH_MS, self.refresh)
         bridge.stream_event.connect(self._on_stream)
         self.hide()
         bind(self._icon.setPixmap, lambda: theme().pixmap("footprints", "accent", theme().px(16), self.devicePixelRatioF()))
         tint(self.next, "step-forward", "on_accent", 14)
         tint(self.on, "play", "text", 14)
-        bind(self._say)
+        bind(self._update_texts)
 
     # -- what waits -----------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
@@ -81,9 +81,9 @@ class StepBar(QFrame):
         self.paused = None
         self._show(())
         if workflow_id:
-            self.look()
+            self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Ask the engine what waits for a step."""
         if self.workflow_id and self.bridge.ready:
             self.bridge.jobs.start(self._ask(self.workflow_id))
@@ -98,7 +98,7 @@ class StepBar(QFrame):
             free = tuple(step for step in found if step.root_run_id in self._freed)
             self._show(tuple(step for step in found if step not in free))
             for step in free:
-                await self._let_go(step.run_id)
+                await self._release(step.run_id)
 
     def _on_stream(self, event: StreamEvent) -> None:
         data = event.payload
@@ -107,14 +107,14 @@ class StepBar(QFrame):
         if event.run_id == self._caught and data.status == "paused":
             self._caught = ""
             self.bridge.jobs.start(self._hold(event.run_id))
-        self._look.ask()
+        self._debouncer.ask()
 
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
         before = bool(self.waiting)
         self.waiting = waiting
         self.setVisible(bool(waiting) or self.paused is not None)
         self.next.setVisible(bool(waiting))
-        self._say()
+        self._update_texts()
         if bool(waiting) != before:
             self.waiting_changed.emit(bool(waiting))
 
@@ -129,9 +129,9 @@ class StepBar(QFrame):
             self._each(self.bridge.engine.runs.steering.resume, [self.paused.run_id])
             return
         self._freed |= {step.root_run_id for step in self.waiting}
-        self._each(self._let_go, [step.run_id for step in self.waiting])
+        self._each(self._release, [step.run_id for step in self.waiting])
 
-    def _let_go(self, run_id: str) -> Coroutine[object, None, None]:
+    def _release(self, run_id: str) -> Coroutine[object, None, None]:
         return self.bridge.engine.runs.steering.resume(run_id, mode=RunMode.AUTO)
 
     def _each(self, act: Act, run_ids: list[str]) -> None:
@@ -140,7 +140,7 @@ class StepBar(QFrame):
         if self.bridge.jobs.once(self, lambda: self._do(act, run_ids)) is not None:
             # Seen at once: the work itself begins a moment later.
             self._busy = True
-            self._say()
+            self._update_texts()
 
     async def _do(self, act: Act, run_ids: list[str]) -> None:
         """Do it, and learn what waits then: until that is known a click would mean a step that was taken already."""
@@ -151,8 +151,8 @@ class StepBar(QFrame):
             await self._ask(self.workflow_id)
         finally:
             self._busy = False
-            self._say()
-            self._look.start()
+            self._update_texts()
+            self._debouncer.start()
 
     def set_stepping(self, on: bool) -> None:
         """Step mode was switched: hold the run that works at its next step, or let the one that waits run on."""
@@ -175,7 +175,7 @@ class StepBar(QFrame):
         await self.bridge.engine.stepping.from_pause(run_id)
 
     # -- looks ----------------------------------------------------------------------------------------------------------------
-    def _say(self) -> None:
+    def _update_texts(self) -> None:
         self.next.setEnabled(not self._busy)
         self.on.setEnabled(not self._busy)
         if not self.waiting and self.paused is None:
@@ -196,10 +196,10 @@ class StepToggle(QToolButton):
     """``step-toggle``: stands over the composer while step mode is on; a click switches it off.
 
     Signals:
-        off_wanted: it was clicked.
+        off_requested: it was clicked.
     """
 
-    off_wanted = Signal()
+    off_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -209,9 +209,9 @@ class StepToggle(QToolButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.hide()
-        self.clicked.connect(lambda *_: self.off_wanted.emit())
+        self.clicked.connect(lambda *_: self.off_requested.emit())
         tint(self, "footprints", "accent", 13)
-        say(
+        bind_text(
             self,
             lambda: " " + _("Step mode"),
             name=N_("Step mode is on: turn it off"),

@@ -33,7 +33,7 @@ def step(window: WindowParts, onward: Callable[[], bool]) -> bool:
     return True
 
 
-def go(window: WindowParts, by: int) -> None:
+def move_focus(window: WindowParts, by: int) -> None:
     """Give the keyboard to the next (1) or the previous (-1) part of the window: list, conversation, composer, each pane in sight."""
     panes = [pane for pane in window.rail.panes.values() if not pane.visibleRegion().isEmpty()]
     middle = window.middle.currentWidget()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 
 
 def there_is_a_tray() -> bool:
@@ -39,7 +39,7 @@ class Tray(QObject):
     def _add(self, text: str, run: Callable[[], object]) -> None:
         made = QAction(self.menu)
         made.triggered.connect(lambda *_: run())
-        self.menu.addAction(say(made, text))
+        self.menu.addAction(bind_text(made, text))
 
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger:

@@ -21,7 +21,7 @@ from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.tab_order import step
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ToastHost, bind, control, say
+from atelier_desk.desktop.widgets import ToastHost, bind, bind_text, control
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.window_actions import WindowActions
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
@@ -73,7 +73,7 @@ class MainWindow(WindowActions):
         self.opening.setFocus()
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
-        self.rail.drawer.lie_over(self.pages, self.middle, self.sidebar, self.rail.strip)
+        self.rail.drawer.overlay(self.pages, self.middle, self.sidebar, self.rail.strip)
         self.pages.installEventFilter(self)
         self.installEventFilter(self)
         self.toasts.stand_over(self.pages)
@@ -88,28 +88,28 @@ class MainWindow(WindowActions):
         self._size_columns()
         self._sized_for = theme().scale
         bind(self._on_theme)
-        say(self, name=N_("Atelier, main window"))
+        bind_text(self, name=N_("Atelier, main window"))
         self.setWindowTitle("Atelier")
 
     def _connect(self) -> None:
         self.sidebar.workflow_gone.connect(self._on_gone)
         self.sidebar.hit_chosen.connect(self._on_hit)
-        self.sidebar.foot.palette_wanted.connect(self.command_palette)
-        self.sidebar.foot.menu_wanted.connect(self.main_menu)
+        self.sidebar.foot.palette_requested.connect(self.command_palette)
+        self.sidebar.foot.menu_requested.connect(self.main_menu)
         self.bridge.failed.connect(self.toasts.show)
 
     def _connect_chat(self) -> None:
         self.sidebar.workflow_chosen.connect(self.chat.open_workflow)
         self.chat.workflow_made.connect(self.sidebar.select)
         self.chat.workflow_shown.connect(self._on_shown)
-        self.chat.commands.told.connect(self.toasts.show)
-        self.chat.sending.told.connect(self.toasts.show)
+        self.chat.commands.status_changed.connect(self.toasts.show)
+        self.chat.sending.status_changed.connect(self.toasts.show)
         self.chat.host.files_requested.connect(lambda *_: self.rail.show_pane("files"))
         self.chat.host.provider_requested.connect(self._open_providers)
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
         self.chat.commands.workflow_made.connect(self.sidebar.select)
-        self.chat.better_models_wanted.connect(self._choose_model)
+        self.chat.better_models_requested.connect(self._choose_model)
         self.chat.run_changed.connect(lambda *_: self._refresh_actions())
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
@@ -135,30 +135,30 @@ class MainWindow(WindowActions):
 
         warm_up()
         self.presenter = QuestionPresenter(self.bridge, self)
-        self.presenter.workflow_wanted.connect(self.chat.open_workflow)
+        self.presenter.workflow_requested.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
-        self.presenter.inbox_wanted.connect(lambda: self.rail.show_pane("questions"))
+        self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = RunViewController(self)
-        self.chat.keep_focus(self)
+        self.chat.return_focus(self)
         self._make_offers()
         self._background = BackgroundWatch(self)
         self._status = StatusWatch(self)
         self.system = SystemLink(self)
-        self._say_keys()
+        self._update_shortcut_texts()
 
     def _make_actions(self) -> None:
         self.actions_ = ActionRegistry(self)
         self.actions_.hold()
         self._add_pane_actions()
         self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
-        self.sidebar.new_wanted.connect(self.actions_["new-workflow"].trigger)
-        self.sidebar.foot.settings_wanted.connect(self.actions_["settings"].trigger)
+        self.sidebar.new_requested.connect(self.actions_["new-workflow"].trigger)
+        self.sidebar.foot.settings_requested.connect(self.actions_["settings"].trigger)
         self.toasts.undo.changed.connect(self.actions_["undo-delete"].setEnabled)
         self.actions_["undo-delete"].setEnabled(False)
-        self.actions_.shortcuts_changed.connect(self._say_keys)
+        self.actions_.shortcuts_changed.connect(self._update_shortcut_texts)
 
     def _make_offers(self) -> None:
         from atelier_desk.desktop.projects.index_offer import OfferBar
@@ -211,15 +211,15 @@ class MainWindow(WindowActions):
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
-        FolderDrop(self, self.chat.folders.grant, self._take_dropped, self.chat.composer.field, self.chat)
+        FolderDrop(self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat)
         self._connect_chat()
 
-    def _take_dropped(self, files: list[str]) -> None:
+    def _handle_dropped(self, files: list[str]) -> None:
         """Workflows and exports of chats are imported, other files go with the message."""
 
         async def take() -> None:
-            if others := await self.sidebar.workflow_actions.importer.take_dropped(files):
-                self.chat.composer.take_files(others)
+            if others := await self.sidebar.workflow_actions.importer.import_dropped(files):
+                self.chat.composer.attach_files(others)
 
         self.bridge.jobs.start(take())
 
@@ -255,8 +255,8 @@ class MainWindow(WindowActions):
 
         if self._error_page is None:
             self._error_page = StartupErrorPage(self)
-            self._error_page.retry_wanted.connect(lambda: retry())
-            self._error_page.quit_wanted.connect(self.close)
+            self._error_page.retry_requested.connect(lambda: retry())
+            self._error_page.quit_requested.connect(self.close)
             self.pages.addWidget(self._error_page)
         self.sidebar.foot.show_connection("failed")
         self.rail.set_aside(True)
@@ -276,7 +276,7 @@ class MainWindow(WindowActions):
         return {
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
-            "panes": "\n".join(sorted(self.rail.drawer.wanted())),
+            "panes": "\n".join(sorted(self.rail.drawer.docked_panes())),
             "rows": str(self.rail.rows),
             "rail": self.rail.opens,
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
@@ -292,10 +292,10 @@ class MainWindow(WindowActions):
             self.restoreGeometry(_bytes(kept["geometry"]))
         if kept.get("state"):
             self.restoreState(_bytes(kept["state"]), LAYOUT_VERSION)
-            self.side.mend()
+            self.side.repair_layout()
             rows = kept.get("rows", "")
             shown = set(kept["panes"].split("\n")) - {""} if "panes" in kept else None
-            self.rail.mend(shown, int(rows) if rows.isdecimal() else 0)
+            self.rail.repair_layout(shown, int(rows) if rows.isdecimal() else 0)
             opens = kept.get("rail", "done")  # a layout of an earlier version is what a person made of it
             self.rail.opens = opens if opens in OPENINGS else "done"
             if self.presenter is not None:
@@ -344,9 +344,9 @@ class MainWindow(WindowActions):
     def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
         """Keys by action as a person chose them."""
         self.actions_.set_shortcuts(chosen)
-        self._say_keys()
+        self._update_shortcut_texts()
 
-    def _say_keys(self) -> None:
+    def _update_shortcut_texts(self) -> None:
         """What is shown of keys follows them: tool tips of the buttons that do the same, and the words that name some."""
         self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
         self.sidebar.show_search_keys(shortcut_text(self.actions_["search-everywhere"]))
@@ -358,7 +358,7 @@ class MainWindow(WindowActions):
             buttons |= {"stop-run": self.chat.composer.stop}
         for spec, made in self.actions_:
             if spec.name in buttons:
-                say(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))
+                bind_text(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))
 
     # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:
@@ -421,13 +421,13 @@ class MainWindow(WindowActions):
             self._closing_question.ask()
             return
         event.accept()
-        self.keep_draft()
+        self.save_draft()
         self.closing.emit()
 
-    def keep_draft(self) -> None:
+    def save_draft(self) -> None:
         """Store what was typed; nothing can be typed before the conversation is made."""
         if self.presenter is not None:
-            self.chat.keep_draft()
+            self.chat.save_draft()
 
 
 def _text(data: QByteArray) -> str:

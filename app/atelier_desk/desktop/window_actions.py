@@ -11,7 +11,7 @@ from PySide6.QtCore import Signal
 
 from atelier_desk.desktop.actions import ActionSpec, action
 from atelier_desk.desktop.panes.registry import panes
-from atelier_desk.desktop.tab_order import go
+from atelier_desk.desktop.tab_order import move_focus
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.window_parts import WindowParts
@@ -37,11 +37,11 @@ class WindowActions(WindowParts):
     """The part of the window that is actions, and the windows they open, each made when it is first wanted.
 
     Signals:
-        language_wanted: switch the program's language.
+        language_requested: switch the program's language.
         closing: the person closes the window; the program ends after the engine did.
     """
 
-    language_wanted = Signal(str)
+    language_requested = Signal(str)
     closing = Signal()
 
     conductor: RunViewController | None = None
@@ -252,22 +252,22 @@ class WindowActions(WindowParts):
         icon="inbox",
         keywords="approval question permission allow deny card decide next",
     )
-    def go_to_waiting(self) -> None:
+    def focus_pending(self) -> None:
         from atelier_desk.desktop.questions.next_pending import WaitingGuide
 
         if self.presenter is None:
             return
         if self._guide is None:
             self._guide = WaitingGuide(self)
-        self._guide.go()
+        self._guide.focus_next()
 
     @action("next-part", N_("Focus next pane"), group="view", shortcut="F6", keywords="keyboard focus pane")
     def next_part(self) -> None:
-        go(self, 1)
+        move_focus(self, 1)
 
     @action("previous-part", N_("Focus previous pane"), group="view", shortcut="Shift+F6", keywords="keyboard focus pane")
     def previous_part(self) -> None:
-        go(self, -1)
+        move_focus(self, -1)
 
     @action("attach-pictures", N_("Attach files"), group="run", icon="paperclip")
     def attach_pictures(self) -> None:
@@ -304,8 +304,8 @@ class WindowActions(WindowParts):
         self.rail.set_visible(not self.rail.visible)
 
     @action("keep-panes-closed", N_("Keep the panes closed"), group="view", keywords="rail right column quiet hide", checkable=True)
-    def keep_panes_closed(self, on: bool) -> None:
-        self.rail.set_kept_closed(on)
+    def set_panes_stay_closed(self, on: bool) -> None:
+        self.rail.set_stay_closed(on)
 
     def _add_pane_actions(self) -> None:
         """One that shows it for each pane, in their order."""
@@ -399,7 +399,7 @@ class WindowActions(WindowParts):
             return
         if self._quick is None:
             self._quick = QuickAsk(self.bridge, self.chat.choices)
-            self._quick.open_wanted.connect(self._on_quick_opened)
+            self._quick.open_requested.connect(self._on_quick_opened)
             self.closing.connect(self._quick.close)
         self._quick.popup()
 
@@ -475,7 +475,7 @@ class WindowActions(WindowParts):
         if self._settings_window is None:
             made = SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
-            made.place_wanted.connect(self._show_place)
+            made.place_requested.connect(self._show_place)
             self._settings_window = made
         self._settings_window.show()
         self._settings_window.raise_()
@@ -484,11 +484,11 @@ class WindowActions(WindowParts):
 
     @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
     def language_french(self) -> None:
-        self.language_wanted.emit("fr")
+        self.language_requested.emit("fr")
 
     @action("language-english", N_("English"), group="program", icon="languages", keywords="anglais language")
     def language_english(self) -> None:
-        self.language_wanted.emit("en")
+        self.language_requested.emit("en")
 
     @action("first-steps", N_("First steps"), group="help", icon="sparkles", keywords="welcome help guide model key start", early="later")
     def first_steps(self) -> None:

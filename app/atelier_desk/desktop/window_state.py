@@ -26,7 +26,7 @@ class LayoutKeeper(QObject):
     def __init__(self, window: WindowParts, keep: Callable[[], object]) -> None:
         super().__init__(window)
         self._window = window
-        self._soon = Debouncer(self, WAIT_MS, keep)
+        self._debouncer = Debouncer(self, WAIT_MS, keep)
 
     def start(self) -> None:
         """Watch from now on: what is put back at a start is no change."""
@@ -55,11 +55,11 @@ class LayoutKeeper(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in _CHANGES:
-            self._soon.ask()
+            self._debouncer.ask()
         return False
 
     def _changed(self, *_: object) -> None:
-        self._soon.ask()
+        self._debouncer.ask()
 
 
 def fitted(frame: QRect, room: QRect) -> QRect:

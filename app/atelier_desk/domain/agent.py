@@ -137,7 +137,7 @@ class Choices(Model):
     instructions: str = Field(default="", max_length=limits.WORKFLOW_INSTRUCTIONS)
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_complete(self) -> Self:
         if bool(self.provider) != bool(self.model):
             raise ValueError("provider and model are chosen together")
         return self

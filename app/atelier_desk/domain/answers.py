@@ -110,7 +110,7 @@ def read(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def misfit(schema: Mapping[str, Any], text: str) -> str:
+def schema_mismatch(schema: Mapping[str, Any], text: str) -> str:
     """Return why an answer does not match, in one English sentence for the model; empty if it matches."""
     if not text.strip():
         return "It is empty."

@@ -54,7 +54,7 @@ class Attachment(Model):
         return len(self.text) < self.characters
 
     @property
-    def kept(self) -> tuple[ArtefactPart, ...]:
+    def stored_parts(self) -> tuple[ArtefactPart, ...]:
         """The stored files it needs: its bytes, and its text if different."""
         own = ArtefactPart(name=self.name, media_type=self.media_type, size=self.size, sha256=self.sha256)
         if self.text_sha256 in ("", self.sha256):

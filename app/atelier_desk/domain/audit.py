@@ -24,7 +24,7 @@ from atelier_desk.support.text import no_formula, shorten
 
 DETAIL = 300
 """Maximum characters of a call in an entry; the journal has the whole call."""
-LOOKED_AT = 20 * DETAIL
+MAX_SCANNED = 20 * DETAIL
 """Characters searched for secrets.
 
 Hiding secrets shortens a text, so it is cut to ``DETAIL`` afterwards; searching a megabyte would block the engine for
@@ -163,7 +163,7 @@ def detail_of(subjects: Subjects, arguments: Mapping[str, object]) -> str:
     """
     said = [subjects.command] if subjects.command else [*subjects.hosts, *subjects.paths, *subjects.agents]
     text = " · ".join(said) if said else _compact(arguments)
-    return " ".join(hide_secrets(text[:LOOKED_AT]).split())
+    return " ".join(hide_secrets(text[:MAX_SCANNED]).split())
 
 
 def cut(text: str) -> str:
@@ -182,7 +182,7 @@ def _hidden(value: Any) -> object:
         return {str(name): HIDDEN if _SECRET_NAME.search(str(name)) else _hidden(each) for name, each in items}
     if isinstance(value, list | tuple):
         return [_hidden(each) for each in value[:DETAIL]]
-    return shorten(hide_secrets(value[:LOOKED_AT]), 2 * DETAIL) if isinstance(value, str) else value
+    return shorten(hide_secrets(value[:MAX_SCANNED]), 2 * DETAIL) if isinstance(value, str) else value
 
 
 def as_csv(lines: Iterable[AuditLine], words: Callable[[AuditEntry], Mapping[str, str]], *, header: bool = True) -> str:

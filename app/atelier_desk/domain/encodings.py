@@ -13,7 +13,7 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 """Byte order marks; UTF-32's begins with UTF-16's."""
-LOOKED_AT = 8_192
+SAMPLE_BYTES = 8_192
 """Bytes checked for a zero byte, which makes a file binary, as in git."""
 
 

@@ -97,7 +97,7 @@ class McpServer(Model):
         return name
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check_complete(self) -> Self:
         if self.transport == "stdio":
             if not self.command.strip():
                 raise ValueError(N_("a server that is started needs a command"))

@@ -191,7 +191,7 @@ class FinishReason(StrEnum):
     """The model repeated the same passage and was stopped. Set by the engine."""
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether the model completed its reply."""
         return self in (FinishReason.STOP, FinishReason.TOOL_CALLS)
 

@@ -26,5 +26,5 @@ class PictureLimits(NamedTuple):
 
 
 USUAL = PictureLimits()
-KEPT = PictureLimits(kinds=(PNG, JPEG, WEBP, GIF))
+STORED_LIMITS = PictureLimits(kinds=(PNG, JPEG, WEBP, GIF))
 """Limits of images stored with a workflow, independent of the model."""

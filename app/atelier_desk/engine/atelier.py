@@ -96,7 +96,7 @@ class Atelier(Services):
         self.background = background.Tasks(self.bus.failed)
         self._embedder_tried: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
-        self._goes_on = self._tools_loaded = self._started = False
+        self._resumes = self._tools_loaded = self._started = False
 
     if not TYPE_CHECKING:
 
@@ -161,7 +161,7 @@ class Atelier(Services):
             atelier._given = (model_factory, embedder, fault)
             await atelier._open_store(data_dir, vault, fsync=fsync is not False, accept_loss=accept_loss, upgrading=upgrading)
             opened.push_async_callback(atelier._close)
-            await atelier._take_settings(fsync, language, start)
+            await atelier._apply_settings(fsync, language, start)
             from atelier_desk.storage.pending_work import at_work
 
             if start or await at_work(atelier.store):
@@ -242,7 +242,7 @@ class Atelier(Services):
             workflow_id = (await self.workflows.create(agent_id=(await self.find_agent(agent))[1])).id
         try:
             async for event in self.run(prompt, agent=agent, workflow_id=workflow_id, images=images, tools=tools):
-                heard.hear(event)
+                heard.handle(event)
         except asyncio.CancelledError:
             run_id = heard.run_id or (self.runs.live.alive.get(workflow_id) if fresh else None)
             if run_id:
@@ -284,10 +284,10 @@ class Atelier(Services):
             web=self.web_pages,
             searcher=self.searcher,
             maker=self.maker,
-            seer=self.seer,
+            image_describer=self.image_describer,
             projects=self.projects,
             hidden=(Path(self.datadir.root),),
-            told=lambda workflow_id: self.bus.changed("command", workflow_id),
+            on_changed=lambda workflow_id: self.bus.changed("command", workflow_id),
         )
 
     @cached_property
@@ -330,7 +330,7 @@ class Atelier(Services):
         from atelier_desk.engine.month_budget import MonthBudget
 
         made = MonthBudget(self.clock, self.bus)
-        made.spent_since, made.warn = self.usage.spent_since, self.usage.warn
+        made.cost_since, made.warn = self.usage.cost_since, self.usage.warn
         made.raise_limit, made.allow_unpriced = self.usage.raise_limit, self.usage.allow_unpriced
         self.in_force.subscribe(made.apply, "monthly_cost_limit", "monthly_warned", "monthly_unpriced")
         return made
@@ -343,7 +343,7 @@ class Atelier(Services):
         return EmbeddingCosts(self.month_budget, self.models.stored_info, self.repos.used, self.clock)
 
     @cached_property
-    def seer(self) -> ImageDescriber:
+    def image_describer(self) -> ImageDescriber:
         """Describes images in words, as configured."""
         from atelier_desk.engine.image_descriptions import ImageDescriber
 
@@ -379,7 +379,7 @@ class Atelier(Services):
         stored = await self.agents.by_name(agent)
         return stored.config, stored.id
 
-    async def go_on(self) -> None:
+    async def resume_pending(self) -> None:
         """Resume what an earlier process left unfinished.
 
         That is: runs to be continued at this start, memories without vectors or expired, deleted workflows past their
@@ -389,14 +389,14 @@ class Atelier(Services):
         self.runs.titles.watch()
         self.runs.remembering.watch()
         await self.runs.recovery.resume_all(chosen=True)
-        self._goes_on = True
+        self._resumes = True
         await self._finish_vectors()
         self.background.start("loading of the memory search", self._warm())
         await self.workflows.purge_expired()
-        self.background.start("cleaning of checkpoints", self.files.keep_clean())
+        self.background.start("cleaning of checkpoints", self.files.clean_periodically())
         await self.repos.memories.delete_expired()
         await self.memories.purge_expired()
-        self.background.start("start of projects", self.projects.go_on())
+        self.background.start("start of projects", self.projects.resume_pending())
 
     async def _finish_vectors(self) -> None:
         """Go on making vectors that are missing, unless a person paused that. Those that may cost something are offered instead."""
@@ -502,7 +502,7 @@ class Atelier(Services):
         self.repos = Repositories(self.store, self.datadir)
         await imported_data.switch_off(self.repos, self.datadir.root, self.store)
 
-    async def _take_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
+    async def _apply_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()
         set_language(language or settings.language)
         await self.in_force.publish(settings.in_force)
@@ -546,7 +546,7 @@ class Atelier(Services):
             if settings.embedder_before is not None:
                 self.memory_search.use(await self._make_embedder(settings.embedder_before))
             await self.use_embedder(settings)
-            if self._goes_on:
+            if self._resumes:
                 await self._finish_vectors()
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)

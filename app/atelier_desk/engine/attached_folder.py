@@ -11,8 +11,8 @@ from pathlib import Path
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError, UsageError
-from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.attached_text import binary, decode, is_secret_name, shown_name
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.walk import Walk, WalkEntry
@@ -49,7 +49,7 @@ def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
     except ToolError as error:
         raise UsageError(N_("{path} cannot be read: {reason}"), path=name, reason=str(error)) from None
     found.sort(key=lambda entry: entry.path)
-    secret = {entry.path for entry in found if any(map(looks_secret, (path.name, *entry.path.split("/"))))}
+    secret = {entry.path for entry in found if any(map(is_secret_name, (path.name, *entry.path.split("/"))))}
     texts, untold = _texts(root, walk, [entry for entry in found if entry.path not in secret])
     lines = [f"{shown_name(entry.path)} ({entry.found.size} bytes)" for entry in found] or ["(no files)"]
     if more:
@@ -60,7 +60,7 @@ def folder_text(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
         lines.append(f"[Left out, because they look as if they held secrets: {', '.join(map(shown_name, sorted(secret)))}]")
     if untold:
         lines.append(f"[{untold} of the files are no text, too large, or did not fit: they are listed only.]")
-    return mended("\n".join(lines)) + "".join(texts), tuple(sorted(secret))
+    return sanitized("\n".join(lines)) + "".join(texts), tuple(sorted(secret))
 
 
 def _texts(root: ConfinedRoot, walk: Walk, files: list[WalkEntry]) -> tuple[list[str], int]:
@@ -81,6 +81,6 @@ def _texts(root: ConfinedRoot, walk: Walk, files: list[WalkEntry]) -> tuple[list
             continue
         most = min(FILE_TEXT, room)
         cut = f"\n[{most} of its {len(text)} characters.]" if len(text) > most else ""
-        texts.append(f"\n\n--- {shown_name(entry.path)} ---\n{mended(text[:most]).rstrip()}{cut}")
+        texts.append(f"\n\n--- {shown_name(entry.path)} ---\n{sanitized(text[:most]).rstrip()}{cut}")
         room -= len(texts[-1])
     return texts, untold

@@ -6,7 +6,7 @@ import re
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import guessed, marked
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.support.text import readable_name
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
@@ -20,7 +20,7 @@ _SECRET = re.compile(
 _HARMLESS = (".example", ".sample", ".template", ".dist", ".pub")
 
 
-def looks_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Whether files of this name usually contain keys or passwords.
 
     ``.env``, ``id_rsa``, ``*.pem`` … but not ``.env.example``.
@@ -30,7 +30,7 @@ def looks_secret(name: str) -> bool:
 
 def shown_name(name: str) -> str:
     """Return a file's name on one line, with line ends and direction overrides replaced by spaces."""
-    return mended(_UNSHOWN.sub(" ", readable_name(name))).strip()[: limits.ATTACHED_NAME] or "?"
+    return sanitized(_UNSHOWN.sub(" ", readable_name(name))).strip()[: limits.ATTACHED_NAME] or "?"
 
 
 def decode(content: bytes) -> tuple[str, str]:

@@ -18,9 +18,9 @@ from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.domain.pictures import JPEG, PNG
 from atelier_desk.engine.attached_folder import folder_text
-from atelier_desk.engine.attached_text import binary, decode, looks_secret, shown_name
+from atelier_desk.engine.attached_text import binary, decode, is_secret_name, shown_name
 from atelier_desk.engine.image_headers import Picture, picture_of
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.media.image_headers import kind_of
 from atelier_desk.media.prepare import UnusablePicture, prepared
 from atelier_desk.support.i18n import N_
@@ -31,7 +31,7 @@ from atelier_desk.tools.files.documents import extracted, shown_pages, text_of
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
 """File extensions of converted images."""
-_NOT_TAKEN = N_(
+_UNSUPPORTED = N_(
     "{name} cannot be attached: it is no text, no picture (PNG, JPEG, GIF, WebP, BMP, TIFF) and no document "
     "(PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, e-mail)."
 )
@@ -64,7 +64,7 @@ class PreparedAttachments:
     @property
     def secret(self) -> bool:
         """Whether its name suggests secrets: a person is warned before it is sent."""
-        return self.source in ("file", "folder") and looks_secret(self.name)
+        return self.source in ("file", "folder") and is_secret_name(self.name)
 
 
 def read(path: Path, granted: tuple[str, ...] = ()) -> PreparedAttachments:
@@ -113,9 +113,9 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
         raise UsageError(N_("{name} is called a picture, and is none that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."), name=shown)
     text, encoding = decode(content)
     if binary(text):
-        raise UsageError(_NOT_TAKEN, name=shown)
+        raise UsageError(_UNSUPPORTED, name=shown)
     guess = "" if encoding == "utf-8" or marked(content) else encoding
-    return PreparedAttachments(shown, "text/plain", content, source, path, text=mended(text), encoding=guess)
+    return PreparedAttachments(shown, "text/plain", content, source, path, text=sanitized(text), encoding=guess)
 
 
 def text_file(name: str, text: str, source: str = "input") -> PreparedAttachments:
@@ -126,8 +126,8 @@ def text_file(name: str, text: str, source: str = "input") -> PreparedAttachment
         LimitError: it is longer than a file may be.
     """
     if binary(text):
-        raise UsageError(_NOT_TAKEN, name=name)
-    text = mended(text)
+        raise UsageError(_UNSUPPORTED, name=name)
+    text = sanitized(text)
     data = text.encode()
     if len(data) > limits.ATTACHED_FILE:
         raise too_large(name, limits.ATTACHED_FILE)
@@ -164,7 +164,7 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
             height=number(picture.height),
             most=limits.PICTURE_PIXELS // 10**6,
         )
-    if not picture.whole:
+    if not picture.complete:
         raise UsageError(N_("The picture {name} is damaged: its end is missing."), name=name)
     try:
         ready = prepared(content)
@@ -185,7 +185,7 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
 def _document(kind: str, name: str, content: bytes, source: str, path: str) -> PreparedAttachments:
     found = extracted(UsageError, kind, name, content, 1, PDF_PAGES, PDF_CHARACTERS)
     if kind != PDF:
-        return PreparedAttachments(name, "text/plain", content, source, path, text=mended(text_of(found)))
+        return PreparedAttachments(name, "text/plain", content, source, path, text=sanitized(text_of(found)))
     texts = [str(each) for each in found["pages"]]
     if not any(texts) and not found.get("fields"):
         raise not_read(UsageError, "no_text", name)
@@ -193,7 +193,7 @@ def _document(kind: str, name: str, content: bytes, source: str, path: str) -> P
     shown = shown_pages(found)
     if len(texts) < total:
         shown.append(f"[Pages {len(texts) + 1} to {total} were not read.]")
-    return PreparedAttachments(name, "application/pdf", content, source, path, pages=total, text=mended("\n\n".join(shown)))
+    return PreparedAttachments(name, "application/pdf", content, source, path, pages=total, text=sanitized("\n\n".join(shown)))
 
 
 def _folder(path: Path, name: str, inside: str) -> PreparedAttachments:

@@ -129,7 +129,7 @@ def stream_events(event: RunEvent, said: Sequence[Payload], state: RunState | No
             agent_name=state.agent.name if state else "",
             depth=state.depth if state else 0,
             chunk_type=payload.chunk,
-            data=payload.said(),
+            data=payload.json_fields(),
         )
         for index, payload in enumerate(said)
     ]

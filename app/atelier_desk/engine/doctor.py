@@ -428,7 +428,7 @@ async def _checkpoints(atelier: Opened) -> Check:
     if lost := lost_data_text(await atelier.files.lost()):
         problems.append(lost)
     if not problems:
-        return Check(name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.kept()))
+        return Check(name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.undo_storage()))
     fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
     unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # these expire by themselves
     return Check(name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix)

@@ -15,7 +15,7 @@ from atelier_desk.engine.run.tool_budget import SENT
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
 from atelier_desk.llm.registry import find
-from atelier_desk.llm.tokens import dearest_input, estimate
+from atelier_desk.llm.tokens import estimate, highest_input_price
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import cost_bound
@@ -70,7 +70,7 @@ class EmbeddingCosts:
             yield use
             return
         await self._month.prepare()
-        hold, price = Hold(), None if info.price_input is None else dearest_input(info) / 1_000_000
+        hold, price = Hold(), None if info.price_input is None else highest_input_price(info) / 1_000_000
         reached = self._month.hold(hold, None if price is None else price * tokens)
         if reached is not None and reached.limit is LimitKind.UNPRICED:
             raise LimitError(

@@ -22,7 +22,7 @@ from atelier_desk.support.text import shorten
 from atelier_desk.workspace.skills import header
 from atelier_desk.workspace.skills.header import Document
 
-_TAKEN = frozenset({
+_KNOWN_FIELDS = frozenset({
     "name", "tools", "disallowedtools", "model", "temperature", "maxturns", "maxsteps", "steps", "effort", "model_reasoning_effort",
     "permissionmode", "sandbox_mode", "readonly", "developer_instructions", "prompt", "instructions", "systemprompt", "system_prompt",
 })  # fmt: skip
@@ -67,10 +67,10 @@ class ForeignAgent:
 
 @dataclass(slots=True)
 class _Notes:
-    said: list[AtelierError] = field(default_factory=list)
+    warnings: list[AtelierError] = field(default_factory=list)
 
     def add(self, template: str, **params: str | float) -> None:
-        self.said.append(UsageError(template, code="note", recoverable=None, **params))
+        self.warnings.append(UsageError(template, code="note", recoverable=None, **params))
 
 
 def is_foreign(text: str, name: str) -> bool:
@@ -117,10 +117,10 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
         notes.add(
             N_("It names no tools, which means all of them there: it gets those of the basic, file, command, web and context sections.")
         )
-    left = [key for key in found.fields if key.casefold() not in _TAKEN | _HARMLESS | {"description"}]
+    left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
     if left:
         notes.add(N_("Not taken: {names}"), names=", ".join(left)[:500])
-    return ForeignAgent(AgentConfig(**fields), tuple(notes.said))
+    return ForeignAgent(AgentConfig(**fields), tuple(notes.warnings))
 
 
 def _document(text: str, suffix: str) -> Document:

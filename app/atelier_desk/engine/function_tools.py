@@ -21,7 +21,7 @@ from atelier_desk.tools.registry import ToolRegistry
 GivenTool = str | Callable[..., object]
 """Name of a registered tool, or a typed function with a docstring, decorated with ``tool`` or not."""
 
-_LOOKS = (
+_DISPLAY_FIELDS = (
     *("name", "title", "icon", "summaries", "category", "section", "effect", "risk", "subjects"),
     *("idempotent", "timeout_s", "awaits_external_response", "rest_hint", "input"),
 )
@@ -132,7 +132,7 @@ class GivenTools:
     def _add(self, workflow_id: str, tool: FunctionTool) -> None:
         known = self._given.get(tool.name)
         if known is None:
-            looks = {name: getattr(tool, name) for name in _LOOKS}
+            looks = {name: getattr(tool, name) for name in _DISPLAY_FIELDS}
             made: _Given = type(f"{tool.name}_given", (_Given,), {**looks, "spec": tool.definition()})()
             self._registry.register(made)
             known = self._given[tool.name] = made

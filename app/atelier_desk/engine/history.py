@@ -31,7 +31,7 @@ async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterato
         page = await repos.journal.workflow_events(workflow_id, after_stream=after, limit=PAGE)
         fresh = [event for event in page if event.id not in seen]
         for event in fresh:
-            for each in ordered.take(event):
+            for each in ordered.add(event):
                 yield each
         if len(page) < PAGE or not fresh:
             break
@@ -50,12 +50,12 @@ async def readable_events(repos: Repositories, workflow_id: str, damage: Sequenc
             yield event
         return
     cut = readable_until(damage)
-    events = await repos.journal.beside_runs(workflow_id)
+    events = await repos.journal.runless_events(workflow_id)
     for run in await repos.runs.list(workflow_id):
         events += await repos.journal.events_before(run.id, cut[run.id]) if run.id in cut else await run_events(repos, run.id)
     ordered = _CommitOrder()
     for event in sorted(events, key=lambda event: (event.stream_from, event.seq)):
-        for each in ordered.take(event):
+        for each in ordered.add(event):
             yield each
     for each in ordered.rest():
         yield each
@@ -74,7 +74,7 @@ class _CommitOrder:
         self._before: list[RunEvent] = []
         self._open = ""
 
-    def take(self, event: RunEvent) -> list[RunEvent]:
+    def add(self, event: RunEvent) -> list[RunEvent]:
         """Add an event in the database's order; return those whose position is now certain."""
         out: list[RunEvent] = []
         if self._block and self._block[0].stream_from != event.stream_from:
@@ -143,7 +143,7 @@ async def replay(repos: Repositories, workflow_id: str, run_id: str | None = Non
             states[event.run_id] = after
             projection = project(event, before, after, totals)
         totals = totals.after(projection)
-        for stream_event in stream_events(event, projection.said, after):
+        for stream_event in stream_events(event, projection.payloads, after):
             yield stream_event
     if damage:
         raise damaged(damage)
@@ -172,7 +172,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
     if damage := [each for each in await damaged_in(repos.store, workflow_id) if each.table == "run_event"]:
         raise damaged(damage)
     now = journal.clock.now()
-    name = await free_name(branch_name(source.name), repos.workflows.taken)
+    name = await free_name(branch_name(source.name), repos.workflows.existing_names)
     target = source.model_copy(
         update={
             "id": new_id(),
@@ -199,7 +199,7 @@ async def fork(repos: Repositories, journal: Journal, workflow_id: str, at: int)
             if event.stream_from > at and event.commit != copier.commit:
                 break
             if event.run_id not in deleted:
-                await copier.take(event)
+                await copier.add(event)
         await copier.flush()
         await copier.pause()
         # Without an event, a person may have switched to another branch meanwhile, and changed its tasks.

@@ -60,5 +60,5 @@ def files_of(body: EventBody) -> tuple[ArtefactPart, ...]:
     if isinstance(body, ToolCallFinished):
         return tuple(part for part in body.parts if isinstance(part, ArtefactPart))
     if isinstance(body, UserMessage):
-        return tuple(part for each in body.attachments for part in each.kept)
+        return tuple(part for each in body.attachments for part in each.stored_parts)
     return ()

@@ -15,7 +15,7 @@ from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.replies import Length, counted
 from atelier_desk.llm.registry import picture_limits
-from atelier_desk.llm.tokens import dearest_input, estimate_request, priced
+from atelier_desk.llm.tokens import estimate_request, highest_input_price, priced
 from atelier_desk.media.prepare import UnusablePicture
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.pictures import UNFIT
@@ -44,7 +44,7 @@ class ImageDescriber:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.model = ""
 
-    def lacks(self) -> str:
+    def missing_setup(self) -> str:
         if self.model:
             return ""
         return (
@@ -60,7 +60,7 @@ class ImageDescriber:
                 it.
             ProviderError: the model is unreachable, refuses, has no vision, or says nothing.
         """
-        if lacking := self.lacks():
+        if lacking := self.missing_setup():
             raise ToolError("{text}", code="not_configured", text=lacking)
         name, _slash, model = self.model.partition("/")
         server = await self._provider(name)
@@ -78,7 +78,7 @@ class ImageDescriber:
             # One at a time per run: two concurrent ones would both find the same room.
             async with self._turns.setdefault(spending.run_id, asyncio.Lock()):
                 prompt_tokens = estimate_request(request)
-                prices = (dearest_input(info), info.price_output or 0.0)
+                prices = (highest_input_price(info), info.price_output or 0.0)
                 async with spending.room(prompt_tokens, MAX_TOKENS, prices, info.priced) as room:
                     began = self._clock.monotonic()
                     text, reply = await self._asked(server, request.model_copy(update={"max_tokens": room}))

@@ -11,12 +11,12 @@ from atelier_desk.support.i18n import N_
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """``width`` and ``height`` in pixels; ``whole`` is False if the end of the file is missing."""
+    """``width`` and ``height`` in pixels; ``complete`` is False if the end of the file is missing."""
 
     media_type: str
     width: int
     height: int
-    whole: bool
+    complete: bool
 
 
 def picture_of(name: str, data: bytes) -> Picture | None:
@@ -31,10 +31,10 @@ def picture_of(name: str, data: bytes) -> Picture | None:
     size = size_of(lambda offset, count: data[offset : offset + count])
     if size is None:
         raise UsageError(N_("The picture {name} is damaged."), name=name)
-    return Picture(kind, *size, _whole(kind, data))
+    return Picture(kind, *size, _is_complete(kind, data))
 
 
-def _whole(kind: str, data: bytes) -> bool:
+def _is_complete(kind: str, data: bytes) -> bool:
     match kind:
         case "image/png":
             return b"IEND" in data[-64:]

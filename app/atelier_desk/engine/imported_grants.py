@@ -32,7 +32,7 @@ def of_provider(config: ProviderConfig) -> tuple[str, ...]:
     extra = tuple(filter(None, (*headers, config.ca_file)))
     if not extra and at_usual_place(address, config.api_key_env):
         return ()
-    return (*_said(address, config.api_key_env), *extra)
+    return (*_grant_texts(address, config.api_key_env), *extra)
 
 
 def of_settings(settings: Settings) -> dict[HeldKind, tuple[str, ...]]:
@@ -42,9 +42,9 @@ def of_settings(settings: Settings) -> dict[HeldKind, tuple[str, ...]]:
     web, media, embedder = settings.web, settings.media, settings.embedder
     usual = at_usual_place(media.images, media.images_key_env)
     return {
-        HeldKind.SEARCH: _said(web.address, web.key_env),
-        HeldKind.IMAGES: () if usual else _said(media.images, media.images_key_env),
-        HeldKind.MODELS: _said(media.models_address, media.models_key_env),
+        HeldKind.SEARCH: _grant_texts(web.address, web.key_env),
+        HeldKind.IMAGES: () if usual else _grant_texts(media.images, media.images_key_env),
+        HeldKind.MODELS: _grant_texts(media.models_address, media.models_key_env),
         HeldKind.EMBEDDER: () if embedder.kind in HARMLESS_EMBEDDERS else _chosen(embedder),
     }
 
@@ -76,7 +76,7 @@ def check_confirmed(tried: Settings, kind: HeldKind, name: str) -> None:
             raise not_confirmed(name, grant)
 
 
-def _said(address: str, variable: str) -> tuple[str, ...]:
+def _grant_texts(address: str, variable: str) -> tuple[str, ...]:
     return tuple(filter(None, (address, f"${variable}" if variable else "")))
 
 

@@ -59,14 +59,14 @@ class Conversations:
             # One query per turn would take seconds for thousands of turns.
             events = await self._repos.journal.journals([turn.id for turn in few])
             for turn in few:
-                if not whole and needs_whole(events[turn.id], before.history):
+                if not whole and needs_full_history(events[turn.id], before.history):
                     return await self._before(previous_run_id, whole=True)
                 counts = any(isinstance(event.body, ContextCompacted | ImagesRejected) for event in events[turn.id])
                 state = fold(events[turn.id], renumbered(before.history) if counts else before.history)
                 if state is not None:
                     before = _following(before, state)
                     if turn.final:
-                        self._keep(turn.id, before)
+                        self._cache_result(turn.id, before)
         if not whole:
             self._write_if_due(row.workflow_id, previous_run_id)
         return before
@@ -75,10 +75,10 @@ class Conversations:
         """Cache the conversation of an ended run, so that the next turn need not be rebuilt."""
         unknown = InheritedState(folded=None)
         earlier = InheritedState() if state.previous_run_id is None else self._cache.get(state.previous_run_id, unknown)
-        self._keep(state.run_id, _following(earlier, state))
+        self._cache_result(state.run_id, _following(earlier, state))
         self._write_if_due(state.workflow_id, state.run_id)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._cache.clear()
 
     async def close(self) -> None:
@@ -103,7 +103,7 @@ class Conversations:
         decoded = [snapshots.decode(data, turns) for data in await self._repos.snapshots.read(workflow_id)]
         return max((each for each in decoded if each is not None), key=lambda each: each[0], default=(0, InheritedState()))
 
-    def _keep(self, run_id: str, before: InheritedState) -> None:
+    def _cache_result(self, run_id: str, before: InheritedState) -> None:
         self._cache[run_id] = before
         self._cache.move_to_end(run_id)
         while len(self._cache) > CACHED_RUNS:
@@ -138,7 +138,7 @@ def _following(earlier: InheritedState, state: RunState) -> InheritedState:
     )
 
 
-def needs_whole(events: Sequence[RunEvent], history: Sequence[ContextEntry]) -> bool:
+def needs_full_history(events: Sequence[RunEvent], history: Sequence[ContextEntry]) -> bool:
     """Whether events of a run restore what earlier summaries replace, while ``history`` lacks that."""
     return any(isinstance(event.body, CompactionUndone) for event in events) and not complete(history)
 
@@ -157,6 +157,6 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     history: tuple[ContextEntry, ...] = ()
     if row.parent_run_id is None:
         history = (await conversations.before(row.previous_run_id)).history
-        if needs_whole(events, history):
+        if needs_full_history(events, history):
             history = (await conversations.before(row.previous_run_id, whole=True)).history
     return RunHandle(run_id=run_id, workflow_id=row.workflow_id, history=history, state=fold(events, history), row=row)

@@ -46,9 +46,9 @@ from atelier_desk.engine.bus import EventBus
 from atelier_desk.engine.run.projection.project import project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.usage_totals import spent_by
+from atelier_desk.engine.usage_totals import usage_of
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.commit import Commit, Rename
@@ -233,7 +233,7 @@ class Journal:
                 for body in part.bodies:
                     self._add(batch, part.handle, body, part.time)
             for part in parts:
-                self._go_on(batch, part)
+                self._append_following(batch, part)
             rows = {run_id: self._row(handle, batch.state(run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
             commit = replace(batch.commit(list(rows.values()), partial, frames), rename=rename)
@@ -280,7 +280,7 @@ class Journal:
                     body=body,
                 )
                 projection = project_task(body)
-                batch.add(event, projection, stream_events(event, projection.said, None))
+                batch.add(event, projection, stream_events(event, projection.payloads, None))
             cancelled = await self._commit(head, batch, batch.commit())
             self._announce(workflow_id, batch)
         if cancelled:
@@ -312,7 +312,7 @@ class Journal:
             await self._know(head, workflow_id)
             batch = Batch(stream_seq=head.stream_seq, totals=head.totals)
             batch.rows.workflow["head_run_id"] = head_run_id
-            await self._take_tasks(workflow_id, head_run_id, batch)
+            await self._add_branch_tasks(workflow_id, head_run_id, batch)
             rows = batch.rows
             commit = Commit(
                 workflow=rows.workflow,
@@ -335,7 +335,7 @@ class Journal:
         async with head.lock:
             runs = await self._repos.runs.list(workflow_id)
             gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
-            spent = await spent_by(self._repos, gone)
+            spent = await usage_of(self._repos, gone)
             head.known = False
             await to_the_end(self._repos.runs.purge(gone, spent))
             await self._repos.snapshots.remove(workflow_id)
@@ -346,10 +346,10 @@ class Journal:
             first = part.bodies[0]
             if isinstance(first, RunStarted) and first.parent_run_id is None:
                 if head.head_run_id not in (None, first.previous_run_id):
-                    await self._take_tasks(part.handle.workflow_id, first.previous_run_id, batch)
+                    await self._add_branch_tasks(part.handle.workflow_id, first.previous_run_id, batch)
                 return
 
-    async def _take_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
+    async def _add_branch_tasks(self, workflow_id: str, head_run_id: str | None, batch: Batch) -> None:
         """Add the tasks of the branch that ends with a turn to a batch."""
         head = self._head(workflow_id)
         if head.without_tasks:
@@ -433,7 +433,7 @@ class Journal:
         for kind in dict.fromkeys(event.body.type for event in batch.events):
             self._fault(f"{point}:{kind}")
 
-    def _go_on(self, batch: Batch, part: Part) -> None:
+    def _append_following(self, batch: Batch, part: Part) -> None:
         """Add what follows from a part, each time as a separate unit."""
         for _time in range(MOST_FOLLOWING):
             bodies = part.follow(batch.state(part.handle.run_id))
@@ -445,7 +445,7 @@ class Journal:
 
     def _add(self, batch: Batch, handle: RunHandle, body: EventBody, time: datetime | None = None) -> None:
         before = batch.states.get(handle.run_id, handle.state)
-        body = mended(body)
+        body = sanitized(body)
         if before is not None and before.status.final and not _may_follow_the_end(before, body):
             raise ConflictError(N_("This run has ended. Send a message to continue in the workflow."))
         event = RunEvent(
@@ -460,7 +460,7 @@ class Journal:
         after = reduce(before, event, handle.history)
         projection = project(event, before, after, batch.totals)
         batch.states[handle.run_id] = after
-        batch.add(event, projection, stream_events(event, projection.said, after))
+        batch.add(event, projection, stream_events(event, projection.payloads, after))
 
     def _row(self, handle: RunHandle, state: RunState) -> Run:
         now = self.clock.now()

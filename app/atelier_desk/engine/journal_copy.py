@@ -17,7 +17,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.engine.id_remap import files_of, made_by, renamed
 from atelier_desk.engine.journal import Journal, Part, RunHandle
-from atelier_desk.engine.run.reducer.state import carried
+from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.engine.run.request.model_call import make_frame
 from atelier_desk.storage.repositories import Repositories
 
@@ -40,7 +40,7 @@ class Copier:
         self.runs: dict[str, RunHandle] = {}
         self.commit = ""
 
-    async def take(self, event: RunEvent) -> None:
+    async def add(self, event: RunEvent) -> None:
         """Take an event; earlier commits are then written."""
         if event.commit != self.commit:
             await self.flush()
@@ -84,7 +84,7 @@ class Copier:
         if isinstance(body, RunStarted) and isinstance(copy, RunStarted):
             previous = self.runs.get(body.previous_run_id or "")
             if previous is not None and previous.state is not None:
-                handle.history = carried(previous.state)
+                handle.history = inherited_context(previous.state)
             copy = copy.model_copy(update={"previous_run_id": previous.run_id if previous else None})
         elif isinstance(copy, ApprovalDecided):
             # A rule may have been withdrawn since: a copy grants nothing anew.

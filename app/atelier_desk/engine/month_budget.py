@@ -38,12 +38,12 @@ WARN_AT = 0.8
 """Fraction of the limit at which the person is warned."""
 
 
-async def nothing_spent(_since: datetime) -> float:
+async def no_cost(_since: datetime) -> float:
     """Return 0: no journal to read."""
     return 0.0
 
 
-async def nothing_kept(_month: str) -> None:
+async def _ignore_month(_month: str) -> None:
     """Do nothing: nobody to notify."""
 
 
@@ -64,7 +64,7 @@ class MonthBudget:
     Attributes:
         limit: US dollars a month; 0 for no limit.
         unpriced: whether requests whose price is not known are allowed this month.
-        spent_since: what was spent since then, from the journal.
+        cost_since: what was spent since then, from the journal.
         warn: is told the month, once, when most of the limit is used.
         raise_limit: adds US dollars to the limit.
         allow_unpriced: allows requests whose price is not known until the month ends.
@@ -74,17 +74,17 @@ class MonthBudget:
         self._clock = clock
         self._bus = bus
         self.limit = 0.0
-        self.spent_since: Callable[[datetime], Awaitable[float]] = nothing_spent
-        self.warn: Callable[[str], Coroutine[Any, Any, None]] = nothing_kept
+        self.cost_since: Callable[[datetime], Awaitable[float]] = no_cost
+        self.warn: Callable[[str], Coroutine[Any, Any, None]] = _ignore_month
         self.raise_limit: Callable[[float], Awaitable[object]] | None = None
         self.allow_unpriced: Callable[[], Awaitable[object]] | None = None
         self._unpriced = ""
         self._warned = ""
         self._month = ""
-        self._spent = 0.0
+        self._total = 0.0
         self._held: list[Hold] = []
         self._reading = asyncio.Lock()
-        bus.subscribe(self._heard)
+        bus.subscribe(self._on_commit)
 
     def apply(self, limit: float, warned: str, unpriced: str) -> None:
         """Follow the settings: the limit, the month in which the person was warned, and that in which requests without a price are
@@ -102,11 +102,11 @@ class MonthBudget:
                 month = self._now()
                 if self._month != month:
                     # Commits made during the read may count twice until a restart, but are never missed.
-                    self._spent = 0.0
-                    spent = await self.spent_since(month_start(self._clock.now()))
-                    self._spent += spent
+                    self._total = 0.0
+                    spent = await self.cost_since(month_start(self._clock.now()))
+                    self._total += spent
                     self._month = month
-                    self._look()
+                    self._check()
 
     def reserve(
         self,
@@ -168,8 +168,8 @@ class MonthBudget:
 
     def count(self, cost: float) -> None:
         """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""
-        self._spent = max(0.0, self._spent + cost)
-        self._look()
+        self._total = max(0.0, self._total + cost)
+        self._check()
 
     def release(self, run_id: str) -> None:
         """The run's own request is over without a word of what it used."""
@@ -180,14 +180,14 @@ class MonthBudget:
         self._held.append(hold)
 
     def _spent_now(self) -> float:
-        return self._spent if self._month == self._now() else 0.0
+        return self._total if self._month == self._now() else 0.0
 
     def _left(self) -> float:
         oldest = self._clock.monotonic() - HOLD_S
         self._held = [each for each in self._held if each.since >= oldest]
         return self.limit - self._spent_now() - sum(each.cost for each in self._held)
 
-    def _heard(self, event: StreamEvent) -> None:
+    def _on_commit(self, event: StreamEvent) -> None:
         """Update the cost from a committed event, directly after each commit."""
         if not event.durable or event.chunk_type not in (ChunkType.USAGE, ChunkType.RUN_STATUS):
             return
@@ -207,8 +207,8 @@ class MonthBudget:
             if status.final or status.held:
                 self.release(event.run_id)
 
-    def _look(self) -> None:
-        if self.limit and self._spent >= self.limit * WARN_AT and self._warned != self._now() and self._month == self._now():
+    def _check(self) -> None:
+        if self.limit and self._total >= self.limit * WARN_AT and self._warned != self._now() and self._month == self._now():
             self._warned = self._month
             background.start(self.warn(self._month), "warning of the monthly limit", self._bus.failed)
 

@@ -58,7 +58,7 @@ UNFINISHED = {
 }
 ONLY_THOUGHT = (N_("The model only produced thinking"), N_("It returned thinking but no answer."))
 CUT_IN_THOUGHT = (N_("The reply was cut off"), N_("The model was still thinking when it reached the reply length limit."))
-GO_ON = {
+CONTINUE_TEXTS = {
     FinishReason.LENGTH: N_("Go on exactly where you stopped."),
     FinishReason.CONTENT_FILTER: N_("Go on, and leave out what the content filter held back."),
     FinishReason.EMPTY: N_("Your last reply was empty. Please answer."),
@@ -118,7 +118,7 @@ def narrowed_text(details: Mapping[str, Any]) -> str:
     return _("No longer allowed from here on: {what}", what=", ".join(parts))
 
 
-def misfit_text(problem: str) -> tuple[str, str]:
+def schema_mismatch_text(problem: str) -> tuple[str, str]:
     """Return title and text of an answer that does not match the agent's schema and is kept.
 
     ``problem`` is the validator's.
@@ -171,7 +171,7 @@ def unfinished_text(finish: str, *, content: bool, thought: bool) -> tuple[str, 
         content, thought: whether there is text, and reasoning.
     """
     reason = reason_of(finish)
-    if reason.whole:
+    if reason.complete:
         return "", ""
     words = UNFINISHED[reason]
     if thought and not content:
@@ -181,7 +181,7 @@ def unfinished_text(finish: str, *, content: bool, thought: bool) -> tuple[str, 
 
 def continue_text(finish: str) -> str:
     """Return the message of the button "Continue", in the reader's language."""
-    return _(GO_ON.get(reason_of(finish), GO_ON[FinishReason.LENGTH]))
+    return _(CONTINUE_TEXTS.get(reason_of(finish), CONTINUE_TEXTS[FinishReason.LENGTH]))
 
 
 def reason_of(finish: str) -> FinishReason:

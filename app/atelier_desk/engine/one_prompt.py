@@ -74,7 +74,7 @@ class Listener:
     run_id: str = ""
     workflow_id: str = ""
     status: str = ""
-    said: str = ""
+    last_message: str = ""
     usage: Usage = field(default_factory=Usage)
     calls: list[AnswerCall] = field(default_factory=list)
     finish_reason: FinishReason | None = None
@@ -82,13 +82,13 @@ class Listener:
     _begun: dict[tuple[str, str], dict[str, object]] = field(default_factory=dict)
     _problem: tuple[str, str] = ("error", "")
 
-    def hear(self, event: StreamEvent) -> None:
+    def handle(self, event: StreamEvent) -> None:
         if not self.run_id and event.run_id:
             self.run_id, self.workflow_id = event.correlation_id or event.run_id, event.workflow_id
         root = event.run_id == self.run_id
         match said := event.payload:
             case payloads.MessageAdded() if root and said.role == "assistant" and said.output_type != "progress":
-                self.said = said.content or self.said
+                self.last_message = said.content or self.last_message
             case payloads.ToolStart():
                 self._begun[event.run_id, said.call_id] = said.arguments
             case payloads.ToolEnd():
@@ -121,7 +121,9 @@ class Listener:
             raise AtelierError("{problem}", code=code, problem=problem)
         calls = tuple(self.calls)
         text = handed_over(state.current.summary, state.current.result) if state is not None else ""
-        return Answer(text or self.said, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason, self.data)
+        return Answer(
+            text or self.last_message, self.status, self.usage, self.run_id, self.workflow_id, calls, self.finish_reason, self.data
+        )
 
 
 @asynccontextmanager

@@ -38,7 +38,7 @@ class WorkflowQuestionGate:
                 "Question rejected. Go on without it, or wait until some are answered."
             )
         breaker = self._breaker(workflow_id)
-        self._forget_lost_test(workflow_id, breaker, waiting)
+        self._release_lost_test(workflow_id, breaker, waiting)
         if breaker.try_acquire():
             if breaker.state is BreakerState.HALF_OPEN:
                 self._permitted_at[workflow_id] = self._clock.monotonic()
@@ -71,7 +71,7 @@ class WorkflowQuestionGate:
             self._breakers[workflow_id] = CircuitBreaker(self._clock)
         return self._breakers[workflow_id]
 
-    def _forget_lost_test(self, workflow_id: str, breaker: CircuitBreaker, waiting: int) -> None:
+    def _release_lost_test(self, workflow_id: str, breaker: CircuitBreaker, waiting: int) -> None:
         """Release a test question lost with its cancelled run; otherwise the breaker would wait forever."""
         permitted = self._permitted_at.get(workflow_id)
         if breaker.testing and waiting == 0 and permitted is not None and self._clock.monotonic() - permitted > PERMIT_GRACE_S:

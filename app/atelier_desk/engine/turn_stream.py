@@ -64,7 +64,7 @@ async def standing(engine: ServiceContext, run_id: str) -> StreamEvent:
         depth=row.depth,
         durable=False,
         chunk_type=WorkflowComplete.chunk,
-        data=WorkflowComplete(status=status).said(),
+        data=WorkflowComplete(status=status).json_fields(),
     )
 
 

@@ -34,7 +34,7 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[Usage
     return found
 
 
-async def spent_by(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRecord]:
+async def usage_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRecord]:
     """What is kept of these runs when they are deleted for good: their sums by agent, model and hour."""
     runs = {run.id: run for run in await repos.used.runs(run_ids)}
     sums: dict[tuple[str, str, str, str, datetime], UsageRecord] = {}

@@ -162,7 +162,7 @@ class MemoryIndex:
         accepted = rows.accepted(wanted, scope)
         if not accepted.any():
             return []
-        beside, around = rows.beside()
+        beside, around = rows.neighbours()
         told = self.postings.scores(question.stems, scope, rows.column("length"), beside, around)
         lexical = _together(told, count)
         if told is not None and question.words <= STOP_WORDS:

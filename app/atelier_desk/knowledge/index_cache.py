@@ -44,16 +44,16 @@ class IndexKeeper:
         self._given: dict[str, tuple[str, np.ndarray]] = {}
         self._loading = asyncio.Lock()
         self._merging: asyncio.Task[None] | None = None
-        self._kept = ""
+        self._saved_state = ""
         """The stamp of the file, if known."""
         memories.follow(self)
 
     def use(self, embedder: Embedder | None) -> None:
         """Use this embedder's vectors from the next load on."""
         self._embedder = embedder
-        self.forget()
+        self.invalidate()
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Reload everything at the next search."""
         self._index = self._coming = None
 
@@ -115,23 +115,23 @@ class IndexKeeper:
                 self._merging = background.start(in_tool_thread(self._index.prepare), "merge of the index")  # searches continue meanwhile
             return self._index
 
-    async def keep(self) -> None:
+    async def save(self) -> None:
         """Write the file, unless it is up to date, the index is small, or a change is in progress."""
         index = self._index
         if self._file is None or index is None or len(index) < FILE_FROM:
             return
         async with self._memories.still() as still:
             stamp = await self._memories.stamp()
-            if not still or not stamp or stamp == self._kept or index is not self._index:
+            if not still or not stamp or stamp == self._saved_state or index is not self._index:
                 return
             parts = await in_tool_thread(index_file.parts, index)
         try:
             await in_tool_thread(index_file.write, self._file, parts, stamp)
-            self._kept = stamp
+            self._saved_state = stamp
         except OSError as error:
             log.warning("the index of the memories is not kept: %s", error)
 
-    async def take_vectors(self, embedder: Embedder) -> None:
+    async def load_vectors(self, embedder: Embedder) -> None:
         """Read this embedder's vectors and compare them from now on."""
         index = await self.loaded()
         self._embedder = embedder
@@ -148,7 +148,7 @@ class IndexKeeper:
             wanted = (embedder.id, embedder.dimension) if embedder is not None else None
             found = await in_tool_thread(index_file.read, self._file, stamp, wanted) if stamp else None
             if found is not None and embedder is self._embedder:
-                self._index, self._kept = found, stamp
+                self._index, self._saved_state = found, stamp
                 return found
         return None
 

@@ -51,7 +51,7 @@ class MemoryRows:
         self.names: dict[str, list[Any]] = {"home": [None], "run": [""], "tags": [()], "speaker": [""]}
         self._codes: dict[str, dict[Any, int]] = {}
         self._columns = {name: np.zeros(_FIRST_ROWS, dtype=kind) for name, kind in COLUMNS.items()}
-        self._beside: tuple[np.ndarray, np.ndarray] | None = None
+        self._neighbour_rows: tuple[np.ndarray, np.ndarray] | None = None
         self._scopes: dict[tuple[Any, ...], np.ndarray] = {}
 
     def __len__(self) -> int:
@@ -139,15 +139,15 @@ class MemoryRows:
             scope = scope & np.isin(self.column("tags"), [code for code, each in enumerate(self.names["tags"]) if tags <= frozenset(each)])
         return scope
 
-    def beside(self) -> tuple[np.ndarray, np.ndarray]:
+    def neighbours(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the neighbours of each row and their total number of words.
 
         Neighbours are the two memories before and two after it in time, of the same run and home: an array of four rows
         each, nearest first, ``count`` where there is none.
         """
-        if self._beside is None:
-            self._beside = self._neighbours()
-        return self._beside
+        if self._neighbour_rows is None:
+            self._neighbour_rows = self._neighbours()
+        return self._neighbour_rows
 
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
         import numpy as np
@@ -193,7 +193,7 @@ class MemoryRows:
         return found
 
     def _changed(self) -> None:
-        self._beside = None
+        self._neighbour_rows = None
         self._scopes.clear()
 
 

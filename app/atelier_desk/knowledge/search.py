@@ -72,8 +72,8 @@ class MemorySearch:
         self.memories = memories
         self._embedder = embedder
         self._clock = clock
-        self._keeper = IndexKeeper(memories, file)
-        self._keeper.use(embedder)
+        self._index_cache = IndexKeeper(memories, file)
+        self._index_cache.use(embedder)
         self.coming: Embedder | None = None
         self._reembed_lock = asyncio.Lock()
         self._reembedding: tuple[int, int] | None = None
@@ -91,7 +91,7 @@ class MemorySearch:
         Memories without its vectors are found by words; see ``reembed``.
         """
         self._embedder, self.coming = embedder, None
-        self._keeper.use(embedder)
+        self._index_cache.use(embedder)
 
     def change_to(self, embedder: Embedder) -> None:
         """Search with the present embedder until ``reembed`` has made all vectors of this one."""
@@ -100,9 +100,9 @@ class MemorySearch:
         else:
             self.coming = None if embedder.id == self._embedder.id else embedder
 
-    def forget_loaded(self) -> None:
+    def invalidate(self) -> None:
         """Reload everything at the next search: rows were written directly (import, restore)."""
-        self._keeper.forget()
+        self._index_cache.invalidate()
 
     async def warm(self) -> None:
         """Load the index now so that the first search need not wait, and write its file if missing.
@@ -110,16 +110,16 @@ class MemorySearch:
         Without memories nothing is loaded, not even numpy.
         """
         if await self.memories.count():
-            await self._keeper.loaded()
-            await self._keeper.keep()
+            await self._index_cache.loaded()
+            await self._index_cache.save()
 
     async def loaded(self) -> MemoryIndex:
-        return await self._keeper.loaded()
+        return await self._index_cache.loaded()
 
     async def aclose(self) -> None:
         """Finish pending writes, and store the index for the next start."""
         await self.settle()
-        await self._keeper.keep()
+        await self._index_cache.save()
 
     async def index(self, memory: Memory) -> Memory:
         """Save and embed a new or changed memory and make it searchable; return it as stored.
@@ -134,7 +134,7 @@ class MemorySearch:
         made = await self._vectors_of([memory])
         if made is None or embedder is None:
             return await self.memories.save(memory.model_copy(update={"embedder": ""}), None)
-        with self._keeper.expecting(embedder.id, {memory.id: made[0]}):
+        with self._index_cache.expecting(embedder.id, {memory.id: made[0]}):
             return await self.memories.save(memory.model_copy(update={"embedder": embedder.id}), made[0])
 
     async def index_many(self, memories: Sequence[Memory], progress: Progress | None = None) -> list[Memory]:
@@ -151,7 +151,7 @@ class MemorySearch:
             if made is None or embedder is None:
                 stored += await self.memories.save_many([(each.model_copy(update={"embedder": ""}), None) for each in batch])
             else:
-                with self._keeper.expecting(embedder.id, {each.id: vector for each, vector in zip(batch, made, strict=True)}):
+                with self._index_cache.expecting(embedder.id, {each.id: vector for each, vector in zip(batch, made, strict=True)}):
                     named = [each.model_copy(update={"embedder": embedder.id}) for each in batch]
                     stored += await self.memories.save_many(list(zip(named, made, strict=True)))
             if progress is not None:
@@ -176,7 +176,7 @@ class MemorySearch:
                 threshold=threshold,
             )
         wanted = filters if filters is not None else self.ANY
-        (vector, note), stems, index = await asyncio.gather(self._vector(query), self.memories.stems(query), self._keeper.loaded())
+        (vector, note), stems, index = await asyncio.gather(self._vector(query), self.memories.stems(query), self._index_cache.loaded())
         question = Question(stems, vector, language(query), frozenset(words(query)))
         hits: list[MemoryHit] = []
         while True:
@@ -187,12 +187,12 @@ class MemorySearch:
             hits = [each.hit(known[each.id]) for each in ranked if each.id in known]
             if len(hits) == len(ranked):
                 break
-            self._keeper.deleted([each.id for each in ranked if each.id not in known])
+            self._index_cache.deleted([each.id for each in ranked if each.id not in known])
         return MemoryMatch(hits, "hybrid" if vector is not None else "text", note)
 
     def note_found(self, memory_ids: Sequence[str], run_id: str) -> None:
         """Record in the background that a run retrieved these memories: no search waits for it; ``settle`` does."""
-        self._keeper.used(memory_ids)
+        self._index_cache.used(memory_ids)
         self._found.setdefault(run_id, {}).update(dict.fromkeys(memory_ids))
         if memory_ids and (self._noting is None or self._noting.done()):
             self._noting = background.start(self._note(), "count of memories found")
@@ -245,11 +245,11 @@ class MemorySearch:
                 if embedder is not (self.coming or self._embedder):
                     return done  # another embedder was chosen meanwhile
                 after = batch[-1].id
-                self._keeper.embedding(batch)
+                self._index_cache.embedding(batch)
                 made = await embedder.embed([embedded_text(memory) for memory in batch])
                 await self.memories.set_vectors(embedder.id, list(zip(batch, made, strict=True)))
                 if embedder is self._embedder:
-                    self._keeper.embedded(embedder.id, batch, made)
+                    self._index_cache.embedded(embedder.id, batch, made)
                 done += len(batch)
                 total = max(total, done)
                 self._reembedding = (done, total)
@@ -264,7 +264,7 @@ class MemorySearch:
 
     async def _switch(self, embedder: Embedder) -> None:
         """Compare this embedder's vectors from now on."""
-        await self._keeper.take_vectors(embedder)
+        await self._index_cache.load_vectors(embedder)
         self._embedder, self.coming = embedder, None
 
     async def _vector(self, query: str) -> tuple[np.ndarray | None, str]:

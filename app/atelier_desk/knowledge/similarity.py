@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 COMPARED = 5_000
 """Maximum newest memories compared with each other: the time is quadratic, one second for this many."""
-ALIKE = 0.6
+MIN_SIMILARITY = 0.6
 """Cosine from which the words of two memories are compared.
 
 Two ports of one server have .63; no two facts of the benchmark reach it.
@@ -61,7 +61,7 @@ def _of_block(matrix: np.ndarray, home: np.ndarray, kind: np.ndarray, start: int
     near = matrix[block] @ matrix.T
     near[(home[block, None] != home[None, :]) | (kind[block, None] != kind[None, :])] = 0
     near[np.arange(start, start + len(near))[:, None] >= np.arange(len(matrix))[None, :]] = 0  # each pair once
-    first, second = np.nonzero(near >= ALIKE)
+    first, second = np.nonzero(near >= MIN_SIMILARITY)
     cosines = near[first, second]
     if len(cosines) > most:  # many identical texts would give millions
         best = np.argpartition(cosines, len(cosines) - most)[-most:]

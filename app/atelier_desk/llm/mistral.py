@@ -10,7 +10,7 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.openai_compatible import json_schema_format, wire_tools
-from atelier_desk.llm.profiles import bare_name, looks_like_embedder, merge_profile
+from atelier_desk.llm.profiles import bare_name, is_embedder_name, merge_profile
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
@@ -74,7 +74,7 @@ class MistralProvider(HttpProvider):
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
         capabilities = object_of(item, "capabilities")
         chat = capabilities.get("completion_chat", True)
-        embedding = not capabilities.get("completion_chat") and looks_like_embedder(item["id"])
+        embedding = not capabilities.get("completion_chat") and is_embedder_name(item["id"])
         if not (chat or embedding):
             return None
         label = item.get("name") or ""

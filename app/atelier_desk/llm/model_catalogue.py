@@ -46,7 +46,7 @@ FIELDS = (
     "context_window", "max_output_tokens", "price_input", "price_output", "supports_tools", "supports_vision", "supports_thinking",
     "price_cache_read", "price_cache_write",
 )  # fmt: skip
-NEVER_TOLD = ("max_output_tokens", "supports_vision", "supports_thinking")
+UNREPORTED_FIELDS = ("max_output_tokens", "supports_vision", "supports_thinking")
 """Fields that model lists in OpenAI's format lack.
 
 If such a server reported the context, these are still guesses from the name.
@@ -96,7 +96,7 @@ class ModelList:
         facts = self.facts(config, info.name)
         if facts is None:
             return self._guessed(config, info)
-        guessed: tuple[str, ...] = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
+        guessed: tuple[str, ...] = FIELDS if info.source != "server" else UNREPORTED_FIELDS if config.kind == any_server_type().kind else ()
         prices = profile(config.kind, info.name).prices
         if prices is not None and prices.checked > self.day.isoformat():
             guessed = tuple(field for field in guessed if not field.startswith("price_"))
@@ -119,7 +119,7 @@ class ModelList:
         if facts is None:
             return info
         # The table of names, which covers whole families, is older than the list's values for the newest model.
-        guessed = FIELDS if info.source != "server" else NEVER_TOLD if config.kind == any_server_type().kind else ()
+        guessed = FIELDS if info.source != "server" else UNREPORTED_FIELDS if config.kind == any_server_type().kind else ()
         known = {field: value for field, value in facts._asdict().items() if value is not None}
         update: dict[str, object] = {field: value for field, value in known.items() if getattr(info, field) is None or field in guessed}
         if update and info.source != "server":

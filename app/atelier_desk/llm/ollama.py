@@ -10,7 +10,7 @@ from atelier_desk.domain.model_messages import ChatDelta, ChatMessage, ChatReque
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.openai_compatible import wire_tools
-from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
+from atelier_desk.llm.profiles import is_embedder_name, merge_profile
 from atelier_desk.llm.provider import HttpProvider, counted_tokens
 from atelier_desk.llm.replies.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.replies.messages import arguments_object, arrange, function_name
@@ -100,7 +100,7 @@ class OllamaProvider(HttpProvider):
         window = details.get("context_length")
         size = item.get("size")
         embedding = (
-            looks_like_embedder(item["name"]) if capabilities is None else "embedding" in capabilities and "completion" not in capabilities
+            is_embedder_name(item["name"]) if capabilities is None else "embedding" in capabilities and "completion" not in capabilities
         )
 
         def can(capability: str) -> bool | None:
@@ -134,17 +134,17 @@ class OllamaParser:
         self.ended = False
 
     def feed(self, data: bytes) -> list[ChatDelta]:
-        return self._take(self._lines.feed(data))
+        return self._parse_lines(self._lines.feed(data))
 
     def close(self) -> list[ChatDelta]:
-        deltas = self._take(self._lines.flush())
+        deltas = self._parse_lines(self._lines.flush())
         if not self.ended:
             raise provider_error(self._where, "truncated", "no end mark")
         if self._calls:  # models that reason between calls need their reasoning back
             self._assembler.extra = self._parts.value()
         return [*deltas, *self._assembler.done()]
 
-    def _take(self, lines: list[str]) -> list[ChatDelta]:
+    def _parse_lines(self, lines: list[str]) -> list[ChatDelta]:
         deltas: list[ChatDelta] = []
         for line in lines:
             if line.strip() and not self.ended:

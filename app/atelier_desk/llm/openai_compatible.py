@@ -15,12 +15,12 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation
-from atelier_desk.llm.profiles import looks_like_embedder, merge_profile
+from atelier_desk.llm.profiles import is_embedder_name, merge_profile
 from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.chat_completion import CALL_FIELDS, ChatCompletionParser
 from atelier_desk.llm.replies.messages import arguments_text, arrange, data_url, function_name
-from atelier_desk.llm.replies.provider_data import returned, wants_data
+from atelier_desk.llm.replies.provider_data import needs_provider_data, returned
 from atelier_desk.llm.wire.address import is_azure
 from atelier_desk.llm.wire.transport import checked_base_url
 
@@ -92,7 +92,7 @@ class OpenAICompatibleProvider(HttpProvider):
             body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
-        if request.response_schema is not None and (not request.tools or self._takes_both()):
+        if request.response_schema is not None and (not request.tools or self._schema_with_tools()):
             held = json_schema_format(request.response_schema)
             body["response_format"] = {"type": "json_object"} if JSON_SCHEMA in refused else held
         if request.grammar is not None:
@@ -107,7 +107,7 @@ class OpenAICompatibleProvider(HttpProvider):
             body["max_completion_tokens"] = request.max_tokens
         return {field: value for field, value in body.items() if field not in refused}
 
-    def _takes_both(self) -> bool:
+    def _schema_with_tools(self) -> bool:
         """Whether an answer schema can be combined with tools.
 
         Other servers also apply it to calls, which makes them impossible.
@@ -126,7 +126,7 @@ class OpenAICompatibleProvider(HttpProvider):
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
         """Also return message fields that are sent back to a server: older ones refuse what newer ones require."""
-        if wants_data(error):
+        if needs_provider_data(error):
             return {EMPTY_REASONING} if "reasoning_content" in str(error.params.get("detail", "")) else set()
         asked = payload.get("messages", ())
         system = any(message["role"] == "system" for message in asked)
@@ -176,7 +176,7 @@ class OpenAICompatibleProvider(HttpProvider):
             label=PurePosixPath(name).stem if name.startswith("/") else "",  # llama.cpp's id is the path of the file
             context_window=window if window and window > 0 else None,
             supports_tools="tools" in parameters if isinstance(parameters, list) else None,
-            embedding=item.get("type") == "embeddings" or looks_like_embedder(name),
+            embedding=item.get("type") == "embeddings" or is_embedder_name(name),
             price_input=_per_million(pricing.get("prompt")),
             price_output=_per_million(pricing.get("completion")),
             source="server" if window else "assumed",

@@ -169,7 +169,7 @@ def dialect_for(config: AgentConfig, info: ModelInfo) -> ToolDialect:
     return profile("", info.name).dialect
 
 
-def looks_like_embedder(model: str) -> bool:
+def is_embedder_name(model: str) -> bool:
     """Whether a name looks like an embedding model."""
     return _EMBEDDERS.search(model.lower()) is not None
 

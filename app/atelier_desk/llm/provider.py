@@ -19,7 +19,7 @@ from atelier_desk.llm.key_prefixes import refuse_another_maker
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.provider_data import for_server, wants_data
+from atelier_desk.llm.replies.provider_data import for_server, needs_provider_data
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.wire.address import EndpointAddress, answers_chat, doubtful, find_address, is_azure
 from atelier_desk.llm.wire.http import MAX_BODY, HttpClient, Timeouts
@@ -158,16 +158,16 @@ class HttpProvider(ABC):
         A server without a model list is healthy if it has the chat page. If the address looks wrong, others on the same
         host are tried for a few seconds each, and the one that answers is named.
         """
-        self._vault.forget_cached(self.name)
+        self._vault.invalidate(self.name)
         start = self._clock.monotonic()
         try:
             models = await self.read_models(self.http.json)
         except AtelierError as error:
             health = ProviderHealth(ok=False, latency_ms=self._since(start), message=error.localized(_), code=error.code)
-            return await self._looked_around(health) if isinstance(error, ProviderError) and doubtful(error) else health
+            return await self._explain_missing_list(health) if isinstance(error, ProviderError) and doubtful(error) else health
         return ProviderHealth(ok=True, latency_ms=self._since(start), models=len(models), message=_("Connected."))
 
-    async def _looked_around(self, health: ProviderHealth) -> ProviderHealth:
+    async def _explain_missing_list(self, health: ProviderHealth) -> ProviderHealth:
         """Return the health when the model list was not found at the expected address."""
         tried = EndpointAddress(self.kind, self.http.base_url)
         try:
@@ -253,7 +253,7 @@ class HttpProvider(ABC):
                 return
             except ProviderError as error:
                 fields = set() if shown else self.refused_fields(payload, error) - refused
-                if not shown and told < 2 and wants_data(error):
+                if not shown and told < 2 and needs_provider_data(error):
                     told += 1
                 elif not fields:
                     raise

@@ -106,11 +106,11 @@ class KeyVault:
         return self.place is not KeyPlace.MEMORY
 
     def use_file(self, file: SecretFile) -> None:
-        """Store keys in this file while it exists; ``keep_in_file`` creates it."""
+        """Store keys in this file while it exists; ``store_in_file`` creates it."""
         with self._lock:
             self._file = file
 
-    def keep_in_file(self) -> None:
+    def store_in_file(self) -> None:
         """Write this session's keys to the file, and store keys there from now on.
 
         Raises:
@@ -185,7 +185,7 @@ class KeyVault:
         Raises:
             ProviderError: the text is not a valid key (code ``auth``).
         """
-        return self._keep(provider, _checked(key, provider))
+        return self._store(provider, _checked(key, provider))
 
     def set_header(self, provider: str, header: str, value: str) -> bool:
         """Store a request header's value, like ``set``.
@@ -193,9 +193,9 @@ class KeyVault:
         Raises:
             ProviderError: the text is not a valid header value (code ``auth``).
         """
-        return self._keep(_entry(provider, header), _checked_header(value, header))
+        return self._store(_entry(provider, header), _checked_header(value, header))
 
-    def keep(self, entry: str, value: str) -> bool:
+    def store(self, entry: str, value: str) -> bool:
         """Store another secret under a name with a colon, which no provider has, for ``get`` and ``delete``. Returns as
         ``set``.
 
@@ -209,7 +209,7 @@ class KeyVault:
                 most=LONGEST_SECRET,
             )
         remember(value)
-        return self._keep(entry, value)
+        return self._store(entry, value)
 
     def delete(self, provider: str) -> None:
         """Delete a key, also from the keyring; a missing one is no error.
@@ -247,10 +247,10 @@ class KeyVault:
         """
         for old, new in [(provider, to), *((_entry(provider, each), _entry(to, each)) for each in headers)]:
             persistent = self.persistent
-            if (value := self.get(old)) and not self._keep(new, value) and persistent:
+            if (value := self.get(old)) and not self._store(new, value) and persistent:
                 raise StorageError(NOT_WRITTEN, code="keys")
 
-    def forget(self, provider: str, headers: Iterable[str]) -> None:
+    def delete_provider(self, provider: str, headers: Iterable[str]) -> None:
         """Delete a provider's key and these header values, if present. Raises as ``delete``."""
         for entry in (provider, *(_entry(provider, each) for each in headers)):
             if self.get(entry):
@@ -260,7 +260,7 @@ class KeyVault:
         """Delete a header's value, like ``delete``."""
         self.delete(_entry(provider, header))
 
-    def forget_cached(self, provider: str) -> None:
+    def invalidate(self, provider: str) -> None:
         """Read the keyring again next time: another program may have changed a key or header. Session values stay."""
         with self._lock:
             entries = {entry for entry in (*self._keys, *self._missing, provider) if entry.partition("/")[0] == provider}
@@ -341,7 +341,7 @@ class KeyVault:
             )
         return _checked_header(form.strip().partition("$")[0] + self._environ[variable].strip(), name)
 
-    def _keep(self, entry: str, value: str) -> bool:
+    def _store(self, entry: str, value: str) -> bool:
         with self._lock:
             self._keys[entry] = value
             self._missing.discard(entry)

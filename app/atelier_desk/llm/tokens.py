@@ -100,7 +100,7 @@ def priced(usage: Usage, info: ModelInfo | None) -> Usage:
     return usage.model_copy(update={"cost": cost, "saved": round(_dollars(uncached, info) - cost, 12)})
 
 
-def dearest_input(info: ModelInfo) -> float:
+def highest_input_price(info: ModelInfo) -> float:
     """Return the maximum price per million input tokens, for reservations: all of them may be written to a cache."""
     return max(info.price_input or 0.0, info.price_cache_write or 0.0)
 

@@ -49,7 +49,7 @@ def body_of(source: str) -> tuple[str, bool]:
     return source, False
 
 
-def looks_like_math(body: str) -> bool:
+def is_math(body: str) -> bool:
     """Whether what stands between two single dollars, or two escaped brackets, is a formula and not prose or prices."""
     words = _COMMANDS.sub(" ", body)
     if _TWO_WORDS.search(words) or body.count("{") != body.count("}"):
@@ -76,7 +76,7 @@ def _math_inline(state: StateInline, silent: bool) -> bool:
         body = source[start + len(opening) : end] if end > 0 else ""
         if not body.strip() or (opening == "$" and not _strict(source, start, end)):
             continue
-        if opening == "\\[" and not looks_like_math(body.strip()):
+        if opening == "\\[" and not is_math(body.strip()):
             continue
         if not silent:
             token = state.push("math_inline", "math", 0)
@@ -93,7 +93,7 @@ def _strict(source: str, start: int, end: int) -> bool:
         return False
     if before.isalnum() or after.isalnum() or "$" in (before, after):
         return False
-    return looks_like_math(body)
+    return is_math(body)
 
 
 def _math_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

@@ -11,7 +11,7 @@ MOST_EXACT = 2**53
 """Larger whole numbers are other numbers for many servers: a text keeps all its digits, and the schema refuses it."""
 DEEPEST = 8
 """Levels of a call's arguments that are looked through."""
-_WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?")
 """As JSON writes them: ``007`` is none."""
 _TRUTH = {"true": True, "True": True, "false": False, "False": False}
@@ -40,9 +40,9 @@ def _of_text(schema: Mapping[str, object], text: str) -> object:
     found: object = text
     if "boolean" in kinds and text in _TRUTH:
         found = _TRUTH[text]
-    elif kinds & {"integer", "number"} and _WHOLE.fullmatch(text) and abs(int(text)) <= MOST_EXACT:
+    elif kinds & {"integer", "number"} and _INTEGER.fullmatch(text) and abs(int(text)) <= MOST_EXACT:
         found = int(text)
-    elif "number" in kinds and _NUMBER.fullmatch(text) and not _WHOLE.fullmatch(text) and math.isfinite(float(text)):
+    elif "number" in kinds and _NUMBER.fullmatch(text) and not _INTEGER.fullmatch(text) and math.isfinite(float(text)):
         found = float(text)
     allowed = schema.get("enum")
     return text if isinstance(allowed, list) and found not in allowed else found

@@ -84,7 +84,7 @@ class ClientRequests:
         turns: how often somebody was asked.
     """
 
-    desk: RequestHandler
+    request_handler: RequestHandler
     limit: asyncio.Timeout | None = None
     seconds: float = 0.0
     notes: list[str] = field(default_factory=list)
@@ -111,14 +111,14 @@ class Answers:
 
     Attributes:
         last: who answered for the newest call.
-        told: the folders it was told of or knows to ask for, None while it never asked.
+        roots_sent: the folders it was told of or knows to ask for, None while it never asked.
     """
 
     def __init__(self, clock: Clock, server: str) -> None:
         self._clock, self._server = clock, server
         self.open: list[ClientRequests] = []
         self.last: RequestHandler | None = None
-        self.told: list[str] | None = None
+        self.roots_sent: list[str] | None = None
         self.lines: deque[LogLine] = deque(maxlen=LOGGED)
 
     @contextmanager
@@ -135,7 +135,7 @@ class Answers:
     @property
     def roots(self) -> list[str]:
         """The folders that the server may be told of now; between calls those of the newest one, for servers that look at them later."""
-        desks = [serving.desk for serving in self.open] or [desk for desk in (self.last,) if desk is not None]
+        desks = [serving.request_handler for serving in self.open] or [desk for desk in (self.last,) if desk is not None]
         return list(dict.fromkeys(root for desk in desks for root in desk.roots))
 
     def note(self, level: str, text: str, logger: str = "") -> None:
@@ -146,14 +146,14 @@ class Answers:
         self.note(str(params.level), data[: 4 * LONGEST_LINE], str(params.logger or ""))
 
     async def list_roots(self, context: object) -> Any:
-        self.told = self.roots
-        return _roots(self.told)
+        self.roots_sent = self.roots
+        return _roots(self.roots_sent)
 
     async def elicited(self, context: object, params: Any) -> Any:
         return await self._answered(lambda serving: elicitation.elicitation(params, self._server, live=True))
 
     async def sampled(self, context: object, params: Any) -> Any:
-        return await self._answered(lambda serving: elicitation.sampling(params, self._server, serving.desk.model, live=True))
+        return await self._answered(lambda serving: elicitation.sampling(params, self._server, serving.request_handler.model, live=True))
 
     async def _answered(self, make: Any) -> Any:
         from mcp_types import CreateMessageResult, ElicitResult, ErrorData
@@ -165,19 +165,19 @@ class Answers:
         try:
             # What is refused without asking anybody gives the call no new time: a server that asks on would never come to its end.
             spec: QuestionSpec = make(serving)
-            refusal = await serving.desk.refusal()
+            refusal = await serving.request_handler.refusal()
             if refusal is not None:
                 return ErrorData(code=_REJECTED, message=refusal) if spec.sampling is not None else ElicitResult(action="cancel")
             if serving.turns >= MOST_TURNS:
                 raise elicitation.UnsupportedRequest(f"it asked {MOST_TURNS} times in one call")
             serving.turns += 1
             with serving.held():
-                question = await serving.desk.ask(spec)
+                question = await serving.request_handler.ask(spec)
                 if spec.sampling is None:
                     return ElicitResult(**question.elicited)
                 if question.status is not QuestionStatus.ANSWERED or ACCEPT not in question.selected_options:
                     return ErrorData(code=_REJECTED, message="User rejected sampling request")
-                return CreateMessageResult.model_validate(await serving.desk.sample(self._server, spec.sampling))
+                return CreateMessageResult.model_validate(await serving.request_handler.sample(self._server, spec.sampling))
         except elicitation.UnsupportedRequest as error:
             self.note("warning", str(error))
             if not error.declined:

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 Progress = Callable[[int, str], None]
 
-MOST_LOOKS = 40
+MAX_ROUNDS = 40
 """How often a call is made that its server puts off without asking for anything."""
 CLOSES_S = 8.0
 """Seconds a connection may take to close before its task is cancelled."""
@@ -48,7 +48,7 @@ RESTART_S = 0.5
 """Seconds before a server that failed is started again; twice as many after each further failure, until the breaker leaves it alone."""
 PING_S = 10.0
 """Seconds a server has to say that it is there."""
-TOLD_EVERY_S = 0.1
+PROGRESS_INTERVAL_S = 0.1
 """Seconds between two words about how far a call is that are passed on: some servers say it thousands of times a second."""
 
 
@@ -88,7 +88,7 @@ class Connection:
         self.server = server
         self._resolve = resolve
         self._clock = clock
-        self._told = told
+        self._on_state_changed = told
         self._listed = listed
         self._hidden = hidden
         self._temporary = temporary
@@ -154,16 +154,16 @@ class Connection:
         async def heard(progress: float, total: float | None, message: str | None) -> None:
             nonlocal heard_at
             now = self._clock.monotonic()
-            if now - heard_at >= TOLD_EVERY_S:
+            if now - heard_at >= PROGRESS_INTERVAL_S:
                 heard_at = now
                 told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
 
         async def ask(client: Client) -> CallToolResult | InputRequiredResult:
             from mcp_types import InputRequiredResult
 
-            await self._tell_roots(client)
+            await self._send_roots(client)
             sent, opaque, again = responses(given or {}) if _modern(client) else {}, state, False
-            for round_ in range(MOST_LOOKS):
+            for round_ in range(MAX_ROUNDS):
                 try:
                     result = await client.session.call_tool(
                         tool, dict(arguments), progress_callback=heard, input_responses=sent or None,
@@ -173,7 +173,7 @@ class Connection:
                     wanted = _pages_of(error)
                     if wanted is not None:
                         return wanted
-                    if again or not await _listed_anew(error, client):
+                    if again or not await _relisted(error, client):
                         raise
                     again = True
                     continue
@@ -186,20 +186,20 @@ class Connection:
 
         return await self.request(ask, serving=serving)
 
-    async def _tell_roots(self, client: Client) -> None:
+    async def _send_roots(self, client: Client) -> None:
         """Servers of the older eras are told when they may be told of other folders."""
         from mcp_types import RootsListChangedNotification
 
-        told, roots = self.answers.told, self.answers.roots
+        told, roots = self.answers.roots_sent, self.answers.roots
         if told is not None and roots != told and not _modern(client):
-            self.answers.told = roots
+            self.answers.roots_sent = roots
             await client.session.send_notification(RootsListChangedNotification())
 
     async def roots_changed(self) -> None:
         """The owner lets the server know of other folders: it is told, when it runs."""
         if self._client is not None:
             try:
-                await self._tell_roots(self._client)
+                await self._send_roots(self._client)
             except Exception as error:
                 log.info("the MCP server %s could not be told of its folders: %s", self.server.name, type(error).__name__)
 
@@ -223,14 +223,14 @@ class Connection:
             if error.code != "refused":  # who refuses is there
                 if self._client is client:
                     self.reason = error
-                    self._told()
+                    self._on_state_changed()
                 raise
         self.ping_ms = max(1, round((self._clock.monotonic() - begun) * 1000))
 
     async def _asked(
         self, client: Client, ask: Callable[[Client], Awaitable[T]], seconds: float, serving: ClientRequests | None = None
     ) -> T:
-        self._answered.forget()
+        self._answered.reset()
         self._open += 1
         try:
             async with asyncio.timeout(seconds) as limit:
@@ -250,7 +250,7 @@ class Connection:
         self._breaker.success()
         if self.reason is not None and self._client is client:
             self.reason = None
-            self._told()
+            self._on_state_changed()
         return result
 
     async def tools(self) -> list[dict[str, Any]]:
@@ -302,7 +302,7 @@ class Connection:
         self._ended, self._answered, self.entries = stdio.Ended(), http.Answered(), Entries()
         started: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._set(McpState.STARTING)
-        self.answers.told = None
+        self.answers.roots_sent = None
         begun = self._clock.monotonic()
         self._task = asyncio.create_task(self._serve(started, self._closing, self._ended))
         try:
@@ -319,7 +319,7 @@ class Connection:
             self._set(McpState.IDLE)
             raise
         self._client = client
-        self._answered.forget()
+        self._answered.reset()
         self.latency_ms, self.ping_ms = round((self._clock.monotonic() - begun) * 1000), 0
         self.used_at = self._clock.monotonic()
         self.reason = None
@@ -384,7 +384,7 @@ class Connection:
             mode="legacy" if server.older_protocol else self.mode,
             cache=None,
             client_info=Implementation(name="atelier", title="Atelier", version=_version()),
-            message_handler=self._heard,
+            message_handler=self._on_notification,
             elicitation_callback=self.answers.elicited,
             sampling_callback=self.answers.sampled,
             list_roots_callback=self.answers.list_roots,
@@ -439,7 +439,7 @@ class Connection:
             environ |= {**own, "UV_CACHE_DIR": str(temporary / "uv"), "npm_config_userconfig": "/dev/null"}
         return Order(program, (command, *values.args), folder, environ, sandbox=box, check_s=CHECK_S)
 
-    async def _heard(self, message: object) -> None:
+    async def _on_notification(self, message: object) -> None:
         """A notification of the server; what is none of ours is left alone."""
         if type(message).__name__ in ("ToolListChangedNotification", "PromptListChangedNotification"):
             self._listed()
@@ -487,7 +487,7 @@ class Connection:
     def _set(self, state: McpState) -> None:
         if state is not self.state:
             self.state = state
-            self._told()
+            self._on_state_changed()
 
     def _failed(self, error: McpError) -> McpError:
         """Take note that it could not be started."""
@@ -499,7 +499,7 @@ class Connection:
         else:
             self._breaker.failure()
         self.state = McpState.SIGN_IN if error.code == "sign_in" else McpState.FAILED
-        self._told()
+        self._on_state_changed()
         return error
 
     def _lost(self, error: McpError) -> None:
@@ -561,7 +561,7 @@ def _pages_of(error: Exception) -> InputRequiredResult | None:
         return None
 
 
-async def _listed_anew(error: Exception, client: Client) -> bool:
+async def _relisted(error: Exception, client: Client) -> bool:
     """Whether the call may be made once more: its headers were of an older definition of the tool, and it is listed again now."""
     from mcp.shared.exceptions import MCPError
     from mcp_types.jsonrpc import HEADER_MISMATCH

@@ -136,7 +136,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     return made
 
 
-def misfit(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+def argument_mismatch(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
     """What does not fit of a call's arguments, in words for the model; empty when they fit.
 
     What can take for ever to be checked, as a pattern, is left to the server.

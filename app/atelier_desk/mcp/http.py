@@ -39,9 +39,9 @@ class Answered:
     def __init__(self) -> None:
         self.why = ""
         self.auth: Any = None
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """A new request begins."""
         self.status = 0
         self.unauthorized = False
@@ -139,10 +139,10 @@ class _Heard(_Stream):
 
     async def __anext__(self) -> Any:
         item = await self._stream.__anext__()
-        if not self._asked.heard(getattr(item, "message", None)):
+        if not self._asked.on_received(getattr(item, "message", None)):
             self._ended("requests")
             raise StopAsyncIteration
-        self._entries.heard(getattr(item, "message", None))
+        self._entries.on_received(getattr(item, "message", None))
         return item
 
 
@@ -150,9 +150,9 @@ class _Said(_Stream):
     """What the server is sent."""
 
     async def send(self, item: Any) -> None:
-        self._entries.said(item.message)
+        self._entries.on_sent(item.message)
         await self._stream.send(item)
-        self._asked.said(item.message)
+        self._asked.on_sent(item.message)
 
 
 def _as_stream(content: AsyncIterator[bytes], source: Any) -> Any:
@@ -191,7 +191,7 @@ async def _counted(stream: AsyncIterator[bytes], ended: Callable[[str], None], p
                 raise
         yield chunk
         if pace is not None:
-            await pace.take((values.lines - before) / limits.LINES)
+            await pace.consume((values.lines - before) / limits.LINES)
 
 
 async def _unpacked(stream: Any, encoding: str) -> AsyncIterator[bytes]:

@@ -89,7 +89,7 @@ class MessageRate:
         self._left = float(AT_ONCE)
         self._at = asyncio.get_running_loop().time()
 
-    async def take(self, messages: float = 1) -> None:
+    async def consume(self, messages: float = 1) -> None:
         now = asyncio.get_running_loop().time()
         self._left = min(float(AT_ONCE), self._left + (now - self._at) * PER_S) - messages
         self._at = now
@@ -103,7 +103,7 @@ class RequestLimit:
     def __init__(self) -> None:
         self._open: set[str | int] = set()
 
-    def heard(self, message: object) -> bool:
+    def on_received(self, message: object) -> bool:
         """Take note of what the server sent; False when it asks for more than is allowed."""
         from mcp_types import JSONRPCRequest
 
@@ -111,7 +111,7 @@ class RequestLimit:
             self._open.add(message.id)
         return len(self._open) <= MOST_ASKED
 
-    def said(self, message: object) -> None:
+    def on_sent(self, message: object) -> None:
         """Take note of what the server took."""
         from mcp_types import JSONRPCRequest
 

@@ -48,7 +48,7 @@ class Entries:
         if len(found) < MAX_REJECTED:
             found.setdefault(name, McpRejected(kind=kind, name=shorten(" ".join(name.split()), 120), why=shorten(why, 300)))
 
-    def said(self, message: object) -> None:
+    def on_sent(self, message: object) -> None:
         """Take note of what the server is asked."""
         from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
 
@@ -60,7 +60,7 @@ class Entries:
         if len(self._open) > _OPEN:
             self._open.popitem(last=False)
 
-    def heard(self, message: Any) -> None:
+    def on_received(self, message: Any) -> None:
         """Take what cannot be used out of the answer to a list, and fill in what an answer of the newest revision may lack."""
         from mcp_types import JSONRPCResponse
 

@@ -46,7 +46,7 @@ class StoredTokens:
         self._server, self._vault = server, vault
         self._entry = entry(server, "oauth")
         self._secret = ""
-        self.said: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {}
         self.provider: Any = None
         self.asking: Callback | None = None
         self.given = False
@@ -61,30 +61,30 @@ class StoredTokens:
             found = json.loads(text) if text else {}
         except ValueError:
             found = {}
-        self.said = found if isinstance(found, dict) else {}
-        for secret in _secrets(self.said):
+        self.metadata = found if isinstance(found, dict) else {}
+        for secret in _secrets(self.metadata):
             remember(secret)
 
     @property
     def signed_in(self) -> bool:
-        return bool(self.said.get("tokens"))
+        return bool(self.metadata.get("tokens"))
 
-    async def forget(self) -> None:
+    async def clear(self) -> None:
         """Sign out: forget client and tokens."""
-        self.said = {}
+        self.metadata = {}
         await in_storage_thread(self._vault.delete, self._entry)
 
     async def note(self, **values: object) -> None:
         """Keep more of it."""
-        self.said |= values
-        for secret in _secrets(self.said):
+        self.metadata |= values
+        for secret in _secrets(self.metadata):
             remember(secret)
-        await in_storage_thread(self._vault.keep, self._entry, json.dumps(self.said, separators=(",", ":")))
+        await in_storage_thread(self._vault.store, self._entry, json.dumps(self.metadata, separators=(",", ":")))
 
     async def get_tokens(self) -> OAuthToken | None:
         from mcp.shared.auth import OAuthToken
 
-        tokens = self.said.get("tokens")
+        tokens = self.metadata.get("tokens")
         return OAuthToken.model_validate(tokens) if tokens else None
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
@@ -107,7 +107,7 @@ class StoredTokens:
             return OAuthClientInformationFull.model_validate(
                 {"client_id": self._server.client_id, "redirect_uris": [self.redirect], **how, **secret}
             )
-        client = self.said.get("client")
+        client = self.metadata.get("client")
         return OAuthClientInformationFull.model_validate(client) if client else None
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
@@ -116,7 +116,7 @@ class StoredTokens:
     @property
     def redirect(self) -> str:
         """Where the browser comes back to; servers compare it with what was registered."""
-        return f"http://127.0.0.1:{self.said.get('port', 0)}{PATH}"
+        return f"http://127.0.0.1:{self.metadata.get('port', 0)}{PATH}"
 
 
 def document_of(server: McpServer) -> str | None:

@@ -50,7 +50,7 @@ class Provider(OAuthClientProvider):
     ) -> None:
         document = document_of(server)
         super().__init__(server.url, metadata, kept, redirect_handler=show, callback_handler=came_back, client_metadata_url=document)
-        self._server, self._kept, self._reach = server, kept, reach
+        self._server, self._stored, self._reach = server, kept, reach
         self.problem: McpError | None = None
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -58,7 +58,7 @@ class Provider(OAuthClientProvider):
         renewed = False
         try:
             asked = await anext(flow)
-            challenge = self._kept.said.get("challenge") if self._kept.asking is not None and not self._kept.given else ""
+            challenge = self._stored.metadata.get("challenge") if self._stored.asking is not None and not self._stored.given else ""
             if asked is request and challenge:
                 # Somebody signs in again because the server wants more rights: it is told what for, as if it had refused just now. Once:
                 # connecting takes several requests, and each would open the browser.
@@ -99,9 +99,9 @@ class Provider(OAuthClientProvider):
     async def _check_rights(self, response: httpx2.Response) -> None:
         if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
             return
-        if self._kept.asking is not None:
+        if self._stored.asking is not None:
             return
-        await self._kept.note(challenge=response.headers.get("www-authenticate", "")[:LONGEST_CHALLENGE])
+        await self._stored.note(challenge=response.headers.get("www-authenticate", "")[:LONGEST_CHALLENGE])
         scope = shorten(extract_scope_from_www_auth(response) or "-", 200)
         said = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
         raise McpError(said, code="sign_in", server=self._server.name, scope=scope)
@@ -180,10 +180,10 @@ async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[s
 
     made = Provider(server, metadata, kept, reach, show, came_back)
     kept.provider = made
-    if kept.said.get("metadata"):
-        made.context.oauth_metadata = OAuthMetadata.model_validate(kept.said["metadata"])
-    if kept.said.get("until"):
-        made.context.token_expiry_time = float(kept.said["until"])
+    if kept.metadata.get("metadata"):
+        made.context.oauth_metadata = OAuthMetadata.model_validate(kept.metadata["metadata"])
+    if kept.metadata.get("until"):
+        made.context.token_expiry_time = float(kept.metadata["until"])
     return made
 
 

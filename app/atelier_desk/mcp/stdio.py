@@ -62,7 +62,7 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                 if not line.strip():
                     continue
                 await limits.count(line)
-                await pace.take()
+                await pace.consume()
                 try:
                     message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                 except (ValueError, RecursionError):
@@ -76,10 +76,10 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                         ended.why = "noise"
                         break
                     continue
-                if not asked.heard(message.message):
+                if not asked.on_received(message.message):
                     ended.why = "requests"
                     break
-                entries.heard(message.message)
+                entries.on_received(message.message)
                 await into.send(message)
         except LineTooLongError:
             ended.why = "too_long"
@@ -94,10 +94,10 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
     async def write() -> None:
         try:
             async for message in out_of:
-                entries.said(message.message)
+                entries.on_sent(message.message)
                 text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 await program.write(text.encode() + b"\n")
-                asked.said(message.message)
+                asked.on_sent(message.message)
         except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError):
             into.close()
 

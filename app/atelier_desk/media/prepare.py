@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
 
-from atelier_desk.domain.pictures import KEPT, PictureLimits
+from atelier_desk.domain.pictures import STORED_LIMITS, PictureLimits
 from atelier_desk.media.image_headers import kind_of, size_of
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import ask_in_thread
@@ -39,7 +39,7 @@ class ReadyPicture:
     data: bytes
 
 
-def prepared(data: bytes, most: PictureLimits = KEPT, stopped: Callable[[], object] = bool, *, kept: bool = False) -> ReadyPicture:
+def prepared(data: bytes, most: PictureLimits = STORED_LIMITS, stopped: Callable[[], object] = bool, *, kept: bool = False) -> ReadyPicture:
     """A picture decoded to its end, upright, within the limits; its own bytes where they are so already. Blocks for some 0.2 s, as a
     process does the work; it is ended when ``stopped`` says so.
 

@@ -28,7 +28,7 @@ MEMORY = 3 * 1024 * 1024 * 1024
 SECONDS = 60
 """Of a processor."""
 FACES = 2_000_000
-_SAID = 64 * 1024 * 1024
+_MAX_CLAIMED = 64 * 1024 * 1024
 KINDS = ("obj", "glb", "stl", "ply")
 VIEWS: dict[str, tuple[float, float]] = {
     "front": (0.0, 0.0), "back": (180.0, 0.0), "left": (-90.0, 0.0), "right": (90.0, 0.0), "top": (0.0, 90.0), "bottom": (0.0, -90.0),
@@ -61,7 +61,7 @@ def _counted_glb(data: bytes) -> int:
     """The triangles that the nodes of a GLB show: a mesh counts as often as a node has it."""
     try:
         size = int(struct.unpack_from("<I", data, 12)[0])
-        said = json.loads(data[20 : 20 + size]) if data[:4] == b"glTF" and size <= _SAID else {}
+        said = json.loads(data[20 : 20 + size]) if data[:4] == b"glTF" and size <= _MAX_CLAIMED else {}
         accessors = said.get("accessors") or []
 
         def corners(part: Any) -> int:

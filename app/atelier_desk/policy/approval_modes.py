@@ -42,7 +42,7 @@ _PLAIN = frozenset({"manual", "selective"})
 """Reasons to ask that concern the profile only, not the call itself."""
 
 
-def may_go_together(asked: ApprovalRequest) -> bool:
+def may_approve_together(asked: ApprovalRequest) -> bool:
     """Whether one approval may cover this call along with others: only the profile asks about it, and its risk is not
     high.
 
@@ -57,5 +57,5 @@ def together(waiting: Iterable[ApprovalRequest]) -> list[tuple[ApprovalRequest, 
     """Group requests for display, in order: those of one run that may go together, any other alone."""
     groups: dict[str, list[ApprovalRequest]] = {}
     for asked in waiting:
-        groups.setdefault(f"run {asked.run_id}" if may_go_together(asked) else f"call {asked.id}", []).append(asked)
+        groups.setdefault(f"run {asked.run_id}" if may_approve_together(asked) else f"call {asked.id}", []).append(asked)
     return [tuple(group) for group in groups.values()]

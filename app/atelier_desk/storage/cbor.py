@@ -46,7 +46,7 @@ def decode(data: bytes) -> Any:
         return drivers.decode(data)
 
 
-def take_over() -> None:
+def install_codec() -> None:
     """Make the driver's embedded connection use ``encode`` and ``decode``."""
     vars(cbor_ws)["encode"] = encode
     vars(async_embedded)["decode"] = decode

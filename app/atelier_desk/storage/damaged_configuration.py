@@ -17,7 +17,7 @@ SETTING_HASHED = ("id", "value")
 _TABLES = {table.name: table for table in (tables.AGENTS, tables.PROVIDERS, tables.MCP_SERVERS, tables.RULES, tables.PROMPTS)}
 
 
-def is_whole_setting(row: Mapping[str, Any]) -> bool:
+def is_intact_setting(row: Mapping[str, Any]) -> bool:
     """Whether a settings row is undamaged. A row of an earlier version has no hash and only has to be readable.
 
     Approval settings must also have a value that this program accepts: they may restrict agents, and would count as
@@ -51,5 +51,5 @@ async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names:
                 raise
             rows = []
             found.append(of_row(name, {"id": "?"}))
-        found += [of_row(name, row) for row in rows if not (table.is_readable(row) if table else is_whole_setting(row))]
+        found += [of_row(name, row) for row in rows if not (table.is_readable(row) if table else is_intact_setting(row))]
     return found

@@ -30,7 +30,7 @@ def surrealdb() -> Any:
         if "surrealdb" not in sys.modules:
             _import()
         if find_spec("cbor2") is not None:  # no wheel for Intel Macs
-            importlib.import_module("atelier_desk.storage.cbor").take_over()
+            importlib.import_module("atelier_desk.storage.cbor").install_codec()
     return importlib.import_module("surrealdb")
 
 

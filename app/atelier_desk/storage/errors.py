@@ -73,7 +73,7 @@ MOVED = N_(
     "neither to it nor to what stands in its place. Close Atelier, put the folder back, then start again."
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it gave its answer. Look at the list again.")
-TAKEN = N_(
+RECORD_EXISTS = N_(
     "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was changed. "
     "Import the file as a copy, with: --on-conflict rename"
 )
@@ -117,7 +117,7 @@ _PATTERNS: tuple[tuple[str, str, str], ...] = (
 )
 _TRANSIENT = frozenset({"busy", "locked", "disk_full", "file_too_large", "too_many_files", "io"})
 """Failures that pass without a change to the data: a retry may succeed."""
-_TAKEN = re.compile(r"atelier:taken:(?P<table>[a-z_]+):(?P<id>.*)$")
+_EXISTS_ERROR = re.compile(r"atelier:taken:(?P<table>[a-z_]+):(?P<id>.*)$")
 _THROWN = re.compile(r"atelier:not_found:(?P<what>[a-z ]+):(?P<id>.*)$")
 
 
@@ -167,7 +167,7 @@ def throw_not_found(what: str) -> str:
     return f"IF !record::exists($guarded) {{ THROW 'atelier:not_found:{what}:' + <string> record::id($guarded) }}"
 
 
-def throw_taken() -> str:
+def throw_exists() -> str:
     """Return SurrealQL that aborts a transaction with ``ConflictError`` when a record in ``$claimed`` exists and does not
     belong to the workflow ``$home``.
     """
@@ -183,9 +183,9 @@ def from_text(text: str, path: object, *, opening: bool = False) -> AtelierError
     thrown = _THROWN.search(text)
     if thrown:
         return not_there(thrown["what"], thrown["id"])
-    taken = _TAKEN.search(text)
+    taken = _EXISTS_ERROR.search(text)
     if taken:
-        return ConflictError(TAKEN, code="taken", what=taken["table"], id=taken["id"])
+        return ConflictError(RECORD_EXISTS, code="taken", what=taken["table"], id=taken["id"])
     if (opening or _is_storage_failure(text)) and re.search(r"timed out|time-?out\b|os error 110\b", text, re.IGNORECASE):
         return StorageError(BUSY, code="busy", recoverable=True, path=path)
     for code, template, pattern in _PATTERNS:

@@ -115,7 +115,7 @@ async def _alone(run: Run, table: Table[Any]) -> list[Damage]:
     after = record(table.name, "")
     try:
         while rows := (await run(text, after=after))[0]:
-            found += [of_row(table.name, row) for row in rows if not table.is_whole(row)]
+            found += [of_row(table.name, row) for row in rows if not table.is_intact(row)]
             after = rows[-1]["id"]
     except StorageError as error:
         if error.code != CODE:
@@ -149,7 +149,7 @@ class _Check:
         self._since_first: set[str] = set()
         """Runs whose first event has a hash, so that all their rows must have one."""
         self._broken: set[str] = set()
-        self._beside: list[Row] = []
+        self._runless: list[Row] = []
         """Events that belong to no run."""
 
     async def run(self) -> list[Damage]:
@@ -172,31 +172,31 @@ class _Check:
     async def _events(self, runs: Mapping[str, Row]) -> None:
         try:
             async for row in self._pages(EVENTS.name, EVENT_COLUMNS, "stream_from", "stream_from, seq"):
-                self._take(row)
+                self._add(row)
         except StorageError as error:
             if error.code != CODE:
                 raise
             # The engine cannot read one row of a page, so read each alone.
-            self._found, self._named, self._chains, self._beside = [], {}, {}, []
+            self._found, self._named, self._chains, self._runless = [], {}, {}, []
             for run_id, run_row in runs.items():
                 for seq in range(1, run_row["last_seq"] + 1):
                     found, unreadable = await _one_event(self._run, run_id, seq)
                     if found is not None:
-                        self._take(found)
+                        self._add(found)
                     elif unreadable is not None:
                         self._found.append(unreadable)
             if not self._found:
                 self._found.append(Damage(self._id, "", EVENTS.name, "?", 0, CHANGED))
 
-    def _take(self, row: Row) -> None:
+    def _add(self, row: Row) -> None:
         owner = row.get("run")
         if owner is None:
-            self._beside.append(row)
+            self._runless.append(row)
             return
         chain = self._chains.setdefault(owner.id, Chain())
         if row["seq"] == 1 and row.get("hash") is not None:
             self._since_first.add(owner.id)
-        damage = chain.take(row)
+        damage = chain.check_next(row)
         if damage is not None:
             self._found.append(damage)
         if damage is None or damage.problem == MISSING:
@@ -214,8 +214,8 @@ class _Check:
                 self._found.append(Damage(self._id, run_id, "run", run_id, 0, CHANGED))
             elif run_id not in broken and (damage := chain.end(runs[run_id])) is not None:
                 self._found.append(damage)
-        following = {row["prev_hash"]: row for row in self._beside if row.get("hash") is not None}
-        changed = [of_row(EVENTS.name, row) for row in self._beside if not EVENTS.is_whole(row)]
+        following = {row["prev_hash"]: row for row in self._runless if row.get("hash") is not None}
+        changed = [of_row(EVENTS.name, row) for row in self._runless if not EVENTS.is_intact(row)]
         at = FIRST
         while at in following:
             at = following.pop(at)["hash"]
@@ -244,7 +244,7 @@ class _Check:
         unmarked = row.get("hash") is None and run is not None and run.id in self._since_first
         # Where an event is damaged, it may be the newest that named the row.
         other = named is not None and named.run not in self._broken and row.get("hash") != named.hash
-        if not table.is_whole(row) or unmarked or other:
+        if not table.is_intact(row) or unmarked or other:
             found.append(of_row(table.name, row))
 
     async def _one_by_one(self, table: Table[Any], missing: dict[str, _Named]) -> list[Damage]:
@@ -276,7 +276,7 @@ class _Check:
                 raise
             self._found.append(Damage(self._id, "", table.name, "?", 0, CHANGED))
             return
-        self._found += [of_row(table.name, row) for row in rows if not table.is_whole(row)]
+        self._found += [of_row(table.name, row) for row in rows if not table.is_intact(row)]
 
     async def _pages(self, table: str, columns: str, key: str, order: str) -> AsyncIterator[Row]:
         """Yield the rows of the workflow by an index.

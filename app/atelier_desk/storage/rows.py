@@ -125,12 +125,12 @@ class Table(Generic[M]):
             raise KeyError(f"{self.model.__name__} has no field {', '.join(sorted(unknown))}")
         return packed(self.name, {self.column(field): self._out(field, value) for field, value in fields.items()})
 
-    def is_whole(self, row: Mapping[str, Any]) -> bool:
+    def is_intact(self, row: Mapping[str, Any]) -> bool:
         """Whether a row is undamaged as far as its hash tells; one of an earlier version has none."""
         return has_hash(self.name, row, self.hashed)
 
     def is_readable(self, row: Mapping[str, Any]) -> bool:
-        """Like ``is_whole`` for a row with all columns; without a hash, whether it decodes to a model."""
+        """Like ``is_intact`` for a row with all columns; without a hash, whether it decodes to a model."""
         try:
             self.decode(row)
         except StorageError:

@@ -80,7 +80,7 @@ def word_places(text: str, query: str) -> list[tuple[int, int]]:
     return list(_places(text, query))
 
 
-def said_in(texts: Iterable[str], query: str) -> str:
+def matching_values(texts: Iterable[str], query: str) -> str:
     """Return the values in stored JSON that contain a query word, without field names.
 
     If none does (the words are those of a field or a tool), values of more than one word, else all. Text that is not

@@ -19,7 +19,7 @@ from pathlib import Path
 
 FILE_NAME = "atelier.log"
 FILE_BYTES = 2 * 1024 * 1024
-FILES_KEPT = 4
+MAX_FILES = 4
 FORMAT = "%(asctime)s.%(msecs)03dZ %(levelname)-7s %(name)s [%(correlation_id)s] %(message)s"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
@@ -87,7 +87,7 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
     """Start logging, replacing an earlier set-up.
 
     Args:
-        directory: where ``atelier.log`` is kept, at most ``FILES_KEPT`` + 1 files of ``FILE_BYTES``; None writes no file. One process a
+        directory: where ``atelier.log`` is kept, at most ``MAX_FILES`` + 1 files of ``FILE_BYTES``; None writes no file. One process a
             folder: the one that holds the database.
         level: one of ``LEVELS``, in any case.
         stderr: write to standard error too; standard output stays free for JSON.
@@ -102,7 +102,7 @@ def set_up(directory: Path | None, level: str = "INFO", *, stderr: bool = True) 
     handlers: list[logging.Handler] = []
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handlers.append(_PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8"))
+        handlers.append(_PrivateRotatingFile(directory / FILE_NAME, maxBytes=FILE_BYTES, backupCount=MAX_FILES, encoding="utf-8"))
     if stderr:
         handlers.append(logging.StreamHandler(sys.stderr))
     if not handlers:

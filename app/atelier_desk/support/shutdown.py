@@ -13,7 +13,7 @@ import time
 CANCELLED = 130
 """The exit status of a command that was cancelled: 128 and the number of SIGINT, as shells have it."""
 _LEFT_S = 1.0
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 class EndWatch:
@@ -51,7 +51,7 @@ class EndWatch:
             # Where the program was a function among others, its caller goes on.
             if not self._returned or not threading.main_thread().is_alive():
                 os._exit(self.status)
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
 
 
 def ending_signals() -> list[signal.Signals]:

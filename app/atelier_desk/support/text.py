@@ -104,7 +104,7 @@ def name_on_disk(shown: str) -> str:
     return _SHOWN_BYTE.sub(lambda found: chr(0xDC00 + int(found[1], 16)), shown)
 
 
-def can_be_kept(name: str) -> bool:
+def is_storable_name(name: str) -> bool:
     """Whether a file's name is text: on some systems it may be any bytes, which neither the database nor a message can hold."""
     try:
         name.encode()

@@ -166,7 +166,7 @@ class Tool(ABC):
             done=self.done.get(operation, ""),
         )
 
-    def lacks(self) -> str:
+    def missing_setup(self) -> str:
         """Return what must be set up before the tool can be used, in words for the model.
 
         Empty if nothing. It is not offered until then.

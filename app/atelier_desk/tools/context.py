@@ -134,7 +134,7 @@ class ToolContext:
         allowed_hosts: host arguments of rules that allow calls of the tool, such as ``domain:nas.lan:80``.
         barred_host: returns what a rule says about a host reached on the way (such as a redirect): ``deny``, ``ask`` or
             empty. The host includes an unusual port.
-        tells: whether the rules allow a result to reveal a file (absolute path) or page (address) that the call does
+        may_disclose: whether the rules allow a result to reveal a file (absolute path) or page (address) that the call does
             not name.
         settings_allowed: whether a person approved a repository's settings, by the text of its rule
             (``workspace.repository``).
@@ -142,7 +142,7 @@ class ToolContext:
             this call.
         protected: the protected names in the call's command that the person was asked about; None: not checked.
         given: answers to the server's requests, when the call is repeated with them.
-        desk: answers its server during the call; None outside a run.
+        requests: answers its server during the call; None outside a run.
         spending: the limits of the run, for calls that ask a model themselves; None outside a run.
         progress: ``progress(percent, text)`` updates the call's card; not stored.
     """
@@ -169,13 +169,13 @@ class ToolContext:
     attachments: Mapping[str, Attachment] = field(default_factory=dict)
     allowed_hosts: Callable[[], tuple[str, ...]] = tuple
     barred_host: Callable[[str], str] = lambda host: ""
-    tells: Callable[[str], bool] = lambda place: True
+    may_disclose: Callable[[str], bool] = lambda place: True
     settings_allowed: Callable[[str], bool] = lambda rule: False
     denied: Denials = field(default_factory=_nothing_denied)
     denied_allowed: str = ""
     protected: ProtectedTargets | None = None
     given: GivenInput | None = None
-    desk: ServerRequests | None = None
+    requests: ServerRequests | None = None
     spending: Spending | None = None
     progress: Callable[[int, str], None] = lambda percent, text: None
     now: Callable[[], datetime] = utc_now

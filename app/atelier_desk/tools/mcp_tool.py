@@ -62,7 +62,7 @@ class McpTool(Tool):
     server: ClassVar[str]
     own_name: ClassVar[str]
     schema: ClassVar[dict[str, Any]]
-    told: ClassVar[str]
+    server_description: ClassVar[str]
     seen: ClassVar[str]
     is_program: ClassVar[bool]
     altered: ClassVar[bool]
@@ -70,10 +70,10 @@ class McpTool(Tool):
 
     @property
     def description(self) -> str:
-        return self.told
+        return self.server_description
 
     def definition(self) -> ToolSpec:
-        return ToolSpec(name=self.name, description=self.told, parameters=self.schema)
+        return ToolSpec(name=self.name, description=self.server_description, parameters=self.schema)
 
     def read_arguments(self, arguments: dict[str, Any]) -> dict[str, object]:
         found: dict[str, Any] = argument_coercion.read(self.schema, arguments)
@@ -154,7 +154,7 @@ def outcome(answer: Answer, server: str) -> ToolResult:
 def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
     def check(cls: type[Input], values: Any) -> Any:
         given = _without_nulls(schema, values)
-        if problem := definitions.misfit(schema, given):
+        if problem := definitions.argument_mismatch(schema, given):
             known = list(schema["properties"])
             more = f" and {len(known) - _KNOWN} more" if len(known) > _KNOWN else ""
             required = ", ".join(map(str, schema.get("required") or ())) or "nothing"

@@ -152,7 +152,7 @@ class ToolRegistry:
         there = [section for section in (*sections, *map(of_server, servers)) if self.sections.has(section)]
         names = [*tools, *(tool.name for section in there for tool in self.get_tools_by_section(section))]
         found = ((name, self.get_tool(name)) for name in dict.fromkeys(names))
-        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace) and not tool.lacks()]
+        return [name for name, tool in found if tool is not None and (workspace or not tool.needs_workspace) and not tool.missing_setup()]
 
     def get_definitions_by_names(self, names: Sequence[str], edit_forms: Sequence[str] | None = None) -> list[ToolSpec]:
         """Return definitions in the order of ``names``; unregistered names (a removed custom tool) are skipped.
@@ -196,7 +196,7 @@ class ToolRegistry:
         tool = self._tools.get(name)
         if tool is None:
             return self.unknown(name, own)
-        if lacking := tool.lacks():
+        if lacking := tool.missing_setup():
             return ToolResult.failure(lacking, "not_configured")
         if tool.needs_workspace and not workspace:
             return ToolResult.failure(NO_WORKSPACE, "no_workspace")

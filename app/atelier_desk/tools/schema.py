@@ -178,7 +178,7 @@ def _own(schema: Mapping[str, Any], merged: Mapping[str, Any]) -> str:
     """Describe in words what applies to one operation only."""
     if "anyOf" in merged:
         return ""
-    told = [f"{words} {_value(schema[key])}" for key, words in _OWN.items() if schema.get(key) not in _SAYS_NOTHING and key not in merged]
+    told = [f"{words} {_value(schema[key])}" for key, words in _OWN.items() if schema.get(key) not in _EMPTY_VALUES and key not in merged]
     if schema.get("enum", ()) and schema["enum"] != merged.get("enum"):
         told.append(f"One of {', '.join(map(str, schema['enum']))}")
     return f"{'; '.join(told)}." if told else ""
@@ -194,7 +194,7 @@ _OWN = {
     "pattern": "Pattern",
     "default": "Default",
 }
-_SAYS_NOTHING: tuple[Any, ...] = (None, "", [], {})
+_EMPTY_VALUES: tuple[Any, ...] = (None, "", [], {})
 
 
 def _value(value: Any) -> str:
@@ -256,7 +256,7 @@ def _has_choices(schema: object) -> bool:
 def _line(name: str, schema: object, required: bool) -> str:
     given = schema if isinstance(schema, Mapping) else {}
     default, meaning = given.get("default"), " ".join(str(given.get("description") or "").split())
-    plain = default not in _SAYS_NOTHING and not isinstance(default, Mapping)
+    plain = default not in _EMPTY_VALUES and not isinstance(default, Mapping)
     head = f"{name}{'*' if required else ''} {_kind(given)}" + (f" = {_value(default)}" if plain else "")
     return f"{head}: {meaning}" if meaning else head
 

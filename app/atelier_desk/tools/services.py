@@ -58,7 +58,7 @@ class OpenedSkill:
 class ImageDescriber(Protocol):
     """Describes images in words."""
 
-    def lacks(self) -> str:
+    def missing_setup(self) -> str:
         """Return what must be set up first, in words for the model; empty if nothing."""
         ...
 
@@ -145,7 +145,7 @@ class ToolServices:
     Attributes:
         registry: the registry of the tools.
         commands: running commands; created by the first command.
-        told: called with a workflow's id when a background command begins or ends.
+        on_changed: called with a workflow's id when a background command begins or ends.
         hidden: paths that no sandboxed command can read: the data folder.
     """
 
@@ -163,10 +163,10 @@ class ToolServices:
     web: Web | None = None
     searcher: Searcher | None = None
     maker: MediaGenerator | None = None
-    seer: ImageDescriber | None = None
+    image_describer: ImageDescriber | None = None
     projects: Projects | None = None
     hidden: tuple[Path, ...] = ()
-    told: Callable[[str], None] = lambda _workflow_id: None
+    on_changed: Callable[[str], None] = lambda _workflow_id: None
 
     def need_projects(self) -> Projects:
         """Return the project service.

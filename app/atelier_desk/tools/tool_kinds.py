@@ -10,9 +10,9 @@ NAMES_ONLY = frozenset(
 """They reveal only names, not file contents."""
 CHECKED_LATER = frozenset({"search_files"})
 """Their results name the marked files they contain (``ToolResult.tainted``)."""
-WHOLE_WORKSPACE = frozenset({"git_diff"})
+WORKSPACE_WIDE = frozenset({"git_diff"})
 """They read files that they do not name."""
-WHOLE_FOLDERS = frozenset({"move_file", "copy_file", "delete_path"})
+FOLDER_WIDE = frozenset({"move_file", "copy_file", "delete_path"})
 """They affect a folder with all its content."""
 COMMANDS = frozenset({"run_command", "run_npm_script"})
 """Rules distinguish their calls by command."""

@@ -19,7 +19,7 @@ from atelier_desk.storage.folder.files import private_folder
 FRESH_S = 15 * 60
 """For so long a page is taken from here, when its server does not say how long it is good for."""
 FRESH_MOST_S = 24 * 3600
-KEPT_S = 7 * 24 * 3600
+MAX_AGE_S = 7 * 24 * 3600
 MOST = 100 * 1024 * 1024
 """Bytes of all pages; over it the oldest go."""
 _EVERY = 50
@@ -96,7 +96,7 @@ class PageCache:
         total = 0
         for file, changed, size in found:
             total += size
-            if total > MOST or now - changed > KEPT_S:
+            if total > MOST or now - changed > MAX_AGE_S:
                 with suppress(OSError):
                     file.unlink()
 

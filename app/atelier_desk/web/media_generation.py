@@ -37,7 +37,7 @@ SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "15
          "9:16": "1024x1536"}  # fmt: skip
 """What the endpoint is asked for: its own models know these three sizes."""
 _HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
-Say = Callable[[int, bool], None]
+OnProgress = Callable[[int, bool], None]
 """``say(percent, stops)``: how far a job is, and whether stopping the call still stops it."""
 Paying = Callable[[str, str, float | None, str], AbstractAsyncContextManager[Payment]]
 """``paying(service, model, price, what)``: within it a request is sent, which was counted before; ``price`` in US dollars, or None."""
@@ -65,7 +65,7 @@ class MediaGenerator:
         self._web = web
         self.settings = MediaSettings()
 
-    def lacks_images(self) -> str:
+    def missing_for_images(self) -> str:
         """What must be set up before pictures can be made, for the model; empty when they can be."""
         if self.settings.images and self.settings.images_model:
             return ""
@@ -74,7 +74,7 @@ class MediaGenerator:
             "(atelier media images)."
         )
 
-    def lacks_models(self) -> str:
+    def missing_for_models(self) -> str:
         """The same of 3D models."""
         if self.settings.models != "off":
             return ""
@@ -94,7 +94,7 @@ class MediaGenerator:
             ToolError: it was not set up, a cap has no room for it, or the service gives something else.
             ProviderError: it cannot be reached, or refuses.
         """
-        if lacking := self.lacks_images():
+        if lacking := self.missing_for_images():
             raise ToolError("{text}", code="not_configured", text=lacking)
         settings = self.settings
         async with _Service(
@@ -117,7 +117,7 @@ class MediaGenerator:
             raise ToolError("The service that makes pictures answered something that is no picture. Try again.", code="bad_answer")
         return data
 
-    async def model(self, job: Job, say: Say, paying: Paying | None = None) -> bytes:
+    async def model(self, job: Job, say: OnProgress, paying: Paying | None = None) -> bytes:
         """A 3D model (GLB): asked for, waited for, fetched. Stopping the call stops the wait, and the work where the service lets
         it: Meshy while the job is queued, Tripo never. It is counted by ``paying``.
 
@@ -125,7 +125,7 @@ class MediaGenerator:
             ToolError: it was not set up, failed, or takes too long.
             ProviderError: the service cannot be reached, or refuses.
         """
-        if lacking := self.lacks_models():
+        if lacking := self.missing_for_models():
             raise ToolError("{text}", code="not_configured", text=lacking)
         kind = SERVICES[self.settings.models]
         address = self.settings.models_address or kind.address
@@ -171,7 +171,7 @@ class MediaGenerator:
         Raises:
             ToolError: it was not set up. ProviderError: it cannot be reached, or refuses the key.
         """
-        if lacking := self.lacks_images():
+        if lacking := self.missing_for_images():
             raise ToolError("{text}", code="not_configured", text=lacking)
         settings = self.settings
         async with _Service(
@@ -185,7 +185,7 @@ class MediaGenerator:
 
     async def balance(self) -> float | None:
         """what is left on the account of the 3D service, in credits; None when it does not say. Raises as ``knows_model``."""
-        if lacking := self.lacks_models():
+        if lacking := self.missing_for_models():
             raise ToolError("{text}", code="not_configured", text=lacking)
         kind, settings = SERVICES[self.settings.models], self.settings
         address = settings.models_address or kind.address

@@ -41,7 +41,7 @@ _TEXTS = ("text/", "application/json", "application/xml", "application/xhtml+xml
           "application/ld+json", "application/javascript", "application/yaml", "application/x-ndjson")  # fmt: skip
 CRAWL_S = 240.0
 """Seconds after which no further page of a site is begun."""
-Say = Callable[[int, str], None]
+OnProgress = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Page:
     scripts: bool = False
     ran: str = ""
     trouble: str = ""
-    kept: bool = False
+    cached: bool = False
     cut: bool = False
 
 
@@ -176,7 +176,7 @@ class Web:
             return await self._page(client, address, address, force=force)
 
     async def crawl(
-        self, url: str, wanted: Crawl, allowed: Allowed, say: Say, *, force: bool = False, barred: Barred | None = None
+        self, url: str, wanted: Crawl, allowed: Allowed, say: OnProgress, *, force: bool = False, barred: Barred | None = None
     ) -> Crawled:
         """A page and those of its site that it leads to, nearest first. The first page's failure is the call's.
 
@@ -236,7 +236,7 @@ class Web:
                 kept = None  # it was fetched when nothing ran its programs
         now = self._clock.now().timestamp()
         if kept is not None and kept.fresh(now):
-            return self._told(_made(kept, kept=True))
+            return self._with_note(_made(kept, kept=True))
         every = await self._robots.check(address, client)
         await self._pace.wait(address.host, every)
         answer = await client.get(address, most=_most, headers=kept.validators() if kept is not None else None)
@@ -244,7 +244,7 @@ class Web:
         if kept is not None and answer.status == 304:
             good = good_for(answer.headers)
             await in_tool_thread(self.cache.put, address.url, CachedPage(kept.url, now, good or 0.0, kept.etag, kept.modified, kept.page))
-            return self._told(_made(kept, kept=True))
+            return self._with_note(_made(kept, kept=True))
         if answer.address.url != address.url:
             await self._robots.check(answer.address, client)
         read = await _read(answer)
@@ -260,9 +260,9 @@ class Web:
                 made = CachedPage(url, now, min(good or 0.0, FRESH_S), "", "", read)
         if good is not None and not client.dialer.own:
             await in_tool_thread(self.cache.put, address.url, made)
-        return self._told(_made(made), trouble)
+        return self._with_note(_made(made), trouble)
 
-    def _told(self, page: Page, trouble: str = "") -> Page:
+    def _with_note(self, page: Page, trouble: str = "") -> Page:
         """With the reason, where the programs of a page were not run."""
         return replace(page, trouble=trouble or self.no_browser()) if page.scripts and not page.ran else page
 

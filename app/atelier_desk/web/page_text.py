@@ -130,7 +130,7 @@ def _html(text: str, url: str) -> dict[str, object]:
     whole_text = " ".join(tree.xpath("string(//body)").split())
     article, about = _article(tree, url)
     form = "article" if len(article) >= max(ARTICLE, SHARE * len(whole_text)) else "page"
-    markdown = article if form == "article" else _whole(tree, at)
+    markdown = article if form == "article" else _full_page(tree, at)
     markdown = _put_back(re.sub(r"\n{3,}", "\n\n", markdown).strip(), blocks)
     bare = len(markdown) < ARTICLE and scripts > 0 and (bool(_NEEDS.search(asks)) or len(markdown) < 80)
     title = about.get("title") or " ".join(tree.xpath("string(//title)").split())
@@ -224,7 +224,7 @@ def _article(tree: object, url: str) -> tuple[str, dict[str, object]]:
     return "", about
 
 
-def _whole(tree: Any, at: str) -> str:
+def _full_page(tree: Any, at: str) -> str:
     """The whole page, without what is on every page of a site."""
     import lxml.html
     from lxml import etree

@@ -16,7 +16,7 @@ EVERY_S = 1.0
 """Seconds between two requests to one host."""
 SLOWEST_S = 10.0
 """Longest ``Crawl-delay`` that is waited for between two pages."""
-_KEPT_S = 3_600.0
+_MAX_AGE_S = 3_600.0
 _SITES = 500
 _MOST = 500 * 1024
 """Bytes of a robots.txt; RFC 9309, 2.5 asks for this many at least."""
@@ -88,7 +88,7 @@ class Robots:
 
     async def _ask(self, address: Address, client: WebClient) -> _Rules:
         """RFC 9309, 2.3.1: no file allows all, a server in trouble allows nothing."""
-        until = self._clock.monotonic() + _KEPT_S
+        until = self._clock.monotonic() + _MAX_AGE_S
         await self._pace.wait(address.host)
         answer = await client.get(Address(address.scheme, address.host, address.port, "/robots.txt"), most=_MOST)
         if answer.status >= 500 or answer.status == 429:

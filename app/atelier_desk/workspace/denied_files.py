@@ -117,7 +117,7 @@ class _Search:
         walked = real(base) == base and any(within(root, base) for root in self.roots)
         if walked or not os.path.lexists(base):
             return
-        if ban.base and self._takes(ban, start, base, whole=True) and not self._needed(base):
+        if ban.base and self._covers(ban, start, base, whole=True) and not self._needed(base):
             self._add(base, ban)
         elif os.path.isdir(base):  # noqa: PTH112
             self.through(base, [(ban, start)])
@@ -141,10 +141,10 @@ class _Search:
 
     def _covering(self, bans: Sequence[tuple[DeniedPattern, str]], entry: os.DirEntry[str], *, deep: bool) -> Iterable[DeniedPattern]:
         deep = deep or entry.is_symlink()
-        return (ban for ban, start in bans if self._takes(ban, start, slashed(entry.path), whole=deep))
+        return (ban for ban, start in bans if self._covers(ban, start, slashed(entry.path), whole=deep))
 
     @staticmethod
-    def _takes(ban: DeniedPattern, start: str, path: str, *, whole: bool) -> bool:
+    def _covers(ban: DeniedPattern, start: str, path: str, *, whole: bool) -> bool:
         """Whether a ban covers a path, or everything in it if it is a folder."""
         if ban.start != "top" and not within(start, path):
             return False
@@ -161,7 +161,7 @@ class _Search:
 
     def _add_all(self, path: str, bans: Sequence[tuple[DeniedPattern, str]], *, deep: bool) -> None:
         for ban, start in bans:
-            if self._takes(ban, start, path, whole=deep):
+            if self._covers(ban, start, path, whole=deep):
                 self._add(path, ban)
 
     def _add(self, path: str, ban: DeniedPattern) -> None:

@@ -161,14 +161,14 @@ def nearest(file: Text, old: str) -> str:
     return f"Nearly there is, at line {best + 1}:\n{shown}\n{f'{why} Copy the lines exactly.'.strip()}"
 
 
-_ALIKE = str.maketrans(
+_EQUIVALENT_CHARACTERS = str.maketrans(
     {"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-", "‑": "-", "–": "-", "—": "-", "−": "-"}
 )
 
 
 def _folded(line: str) -> str:
     """Normalise a line: composed accents, kinds of spaces, quotes and dashes, zero-width characters."""
-    plain = unicodedata.normalize("NFKC", line).translate(_ALIKE)
+    plain = unicodedata.normalize("NFKC", line).translate(_EQUIVALENT_CHARACTERS)
     return " ".join("".join(each for each in plain if unicodedata.category(each) not in {"Cf", "Cc"} or each == "\t").split())
 
 

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable
 
-MOST_LOOKED_AT = 10_000
+MAX_STEPS = 10_000
 """Maximum folder entries visited per command line, about 50 ms.
 
 ``/*/*/*/*/x`` would visit every file of the machine.
@@ -25,7 +25,7 @@ class Patterns:
         """``start``: folder for relative patterns; ``most``: maximum number of matches per pattern."""
         self._start = start or os.curdir
         self._most = most
-        self._left = MOST_LOOKED_AT
+        self._left = MAX_STEPS
 
     def names(self, pattern: str) -> list[str]:
         """Return the matching files and folders, spelled like the pattern; blocks.
@@ -44,7 +44,7 @@ class Patterns:
 
     def _below(self, folders: list[str], part: str, wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
         if not any(mark in part for mark in "*?"):
-            self._look(len(folders))
+            self._count(len(folders))
             inside = (os.path.join(folder, part) for folder in folders)  # noqa: PTH118
             return [path for path in inside if os.path.lexists(os.path.join(self._start, path))]  # noqa: PTH118
         fits = re.compile(fnmatch.translate(part)).match
@@ -53,14 +53,14 @@ class Patterns:
             try:
                 with os.scandir(os.path.join(self._start, folder)) as entries:  # noqa: PTH118
                     for entry in entries:
-                        self._look(1)
+                        self._count(1)
                         if fits(entry.name) and (part.startswith(".") or not entry.name.startswith(".")) and wanted(entry):
                             found.append(os.path.join(folder, entry.name))  # noqa: PTH118
             except OSError:
                 continue
         return found
 
-    def _look(self, count: int) -> None:
+    def _count(self, count: int) -> None:
         self._left -= count
         if self._left < 0:
             raise TooManyError

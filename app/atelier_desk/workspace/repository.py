@@ -65,7 +65,7 @@ class Repository:
         return ", ".join(self.unknown[:SHOWN]) + (f" +{more}" if more > 0 else "")
 
 
-def look(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = True) -> Repository:
+def inspect(program: str, folder: Path, roots: Sequence[Path], *, reading: bool = True) -> Repository:
     """Return what the git ``program`` finds in ``folder``, in the environment of its reading commands.
 
     Takes about 10 ms and never raises: unreadable settings are unknown. ``roots`` are the granted folders, the

@@ -100,7 +100,7 @@ class ConfinedRoot:
         finally:
             os.close(folder)
 
-    def look(self, path: str, *, follow: bool = True) -> FoundFile | None:
+    def inspect(self, path: str, *, follow: bool = True) -> FoundFile | None:
         """Return what exists at a path, or None."""
         try:
             with self.located(path, follow=follow) as (folder, name):
@@ -203,7 +203,7 @@ class ConfinedRoot:
         parts = path.split("/") if path else []
         for end in range(1, len(parts) + 1):
             each = "/".join(parts[:end])
-            here = self.look(each)
+            here = self.inspect(each)
             if here is None:
                 _plain(parts[end - 1])
                 with self.located(each) as (folder, name):
@@ -237,7 +237,7 @@ class ConfinedRoot:
         Raises:
             ToolError: ``exists`` without ``overwrite``; ``into_itself``; ``other_disk``.
         """
-        self.refuse_whole(path)
+        self.refuse_root(path)
         with self.located(path, follow=False) as (folder, name), other.located(target, follow=False) as (into, new):
             moved = os.stat(name, dir_fd=folder, follow_symlinks=False)
             there = _stat(into, new)
@@ -260,7 +260,7 @@ class ConfinedRoot:
             os.fsync(into)
             os.fsync(folder)
 
-    def refuse_whole(self, path: str) -> None:
+    def refuse_root(self, path: str) -> None:
         """Refuse to move or delete the granted folder itself, or one that contains the program's own data."""
         if not path:
             raise ToolError("The granted folder itself cannot be moved or deleted.", code="whole")

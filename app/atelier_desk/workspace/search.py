@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FILE = 10 * 1024 * 1024
 """Maximum bytes of a searched file; larger ones are counted and named."""
-_LOOK_S = 0.2
+_POLL_S = 0.2
 """Time limit in seconds for the first match attempt on a whole file."""
 SHOWN = 400
 """Maximum characters shown of a line, around the match."""
@@ -86,7 +86,7 @@ def search(
     first = _FirstLook(pattern, ignore_case)
     results = Results()
     walk = Walk(root, everything=everything, seconds=seconds, stopped=stopped)
-    here = root.look(start)
+    here = root.inspect(start)
     one = here is not None and here.kind == "file"
     paths: Iterable[tuple[str, int]] = [(start, 0)] if one else ((entry.path, entry.found.size) for entry in walk.files(start))
     maybe = None
@@ -146,7 +146,7 @@ class _FirstLook:
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         try:
-            return self._wanted.search(text, timeout=_LOOK_S) is not None
+            return self._wanted.search(text, timeout=_POLL_S) is not None
         except TimeoutError:
             self._wanted = None  # slower on the whole text than line by line
             return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from atelier_desk.domain.encodings import LOOKED_AT, guessed, marked
+from atelier_desk.domain.encodings import SAMPLE_BYTES, guessed, marked
 from atelier_desk.domain.errors import ToolError
 
 _ENDS = re.compile(r"\r\n|\n|\r")
@@ -68,7 +68,7 @@ class Text:
 
 def is_binary(data: bytes) -> bool:
     """Whether bytes are binary: a zero byte near the beginning without a UTF-16 or UTF-32 mark."""
-    return marked(data) is None and b"\0" in data[:LOOKED_AT]
+    return marked(data) is None and b"\0" in data[:SAMPLE_BYTES]
 
 
 def decode(data: bytes) -> Text | None:

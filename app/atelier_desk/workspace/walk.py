@@ -37,7 +37,7 @@ class _Rules:
     folder: str
     spec: pathspec.GitIgnoreSpec
 
-    def says(self, path: str, folder: bool) -> bool | None:
+    def match(self, path: str, folder: bool) -> bool | None:
         below = path[len(self.folder) + 1 :] if self.folder else path
         return self.spec.check_file(f"{below}/" if folder else below).include
 
@@ -123,7 +123,7 @@ class Walk:
         if self._everything:
             return False
         for each in reversed(rules):
-            said = each.says(path, folder)
+            said = each.match(path, folder)
             if said is not None:
                 return said
         return name.startswith(".") and not self._hidden
@@ -136,7 +136,7 @@ class Walk:
         above: list[_Rules] = []
         for end in range(len(parts)):
             above += self._rules_of("/".join(parts[:end]))
-            said = (each.says("/".join(parts[: end + 1]), True) for each in reversed(above))
+            said = (each.match("/".join(parts[: end + 1]), True) for each in reversed(above))
             if next((answer for answer in said if answer is not None), False):
                 above = []
         return above

@@ -53,9 +53,9 @@ class Team:
 
     async def settled(self) -> None:
         team = self.panel.team
-        self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._tell.isActive()))
+        self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._change_timer.isActive()))
         await settle()
-        self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._tell.isActive()))
+        self._qtbot.waitUntil(lambda: not (team._reload.isActive() or team._change_timer.isActive()))
         await settle()
 
     async def say(self, number: int, kind: str, run_id: str = "ada", /, **data: Any) -> None:

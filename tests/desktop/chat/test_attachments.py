@@ -112,7 +112,7 @@ async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: 
         room.drop(tmp_path / "dot.png")
         await room.until(lambda: any("dot.png is already attached" in error for error in room.bridge.errors))
         await room.attached("dot.png", "notes.txt")
-        room.panel.keep_draft()
+        room.panel.save_draft()
         await room.bridge.jobs.settled()
     (tmp_path / "notes.txt").unlink()
     model = ScriptedModel(["I see."])
@@ -220,7 +220,7 @@ async def test_what_is_taken_away_leaves_the_draft_and_the_disk(qtbot: QtBot, en
     await room.open(workflow.id)
     room.drop(tmp_path / "notes.txt")
     await room.attached("notes.txt")
-    room.panel.keep_draft()
+    room.panel.save_draft()
     await room.bridge.jobs.settled()
     assert (await engine.data.attachments())[0] == 1
     room.panel.composer.attachments.chips[0].remove.click()
@@ -432,7 +432,7 @@ async def test_a_refused_message_has_its_attachments_back(qtbot: QtBot, engine: 
     await room.open(workflow.id)
     room.drop(tmp_path / "notes.txt")
     await room.attached("notes.txt")
-    room.panel.keep_draft()
+    room.panel.save_draft()
     await room.bridge.jobs.settled()
     [kept] = (await engine.workflows.get(workflow.id)).draft_attachments
     await engine.repos.artefacts.remove(workflow.id, [kept.sha256])

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.support import i18n
 
 
@@ -47,7 +47,7 @@ def test_it_follows_language_theme_and_size(qtbot: QtBot) -> None:
     before, width = arrow.pixmap().toImage(), arrow.pixmap().width()
     assert (button.text(), button.accessibleName()) == ("Agent", "Go to Agent")
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert button.accessibleName() != "Go to Agent"
     assert line.findChild(QPushButton, "agent-crumb") is button
     theme().set_mode("dark")

@@ -173,7 +173,7 @@ async def test_a_long_undo_shows_how_far_it_is_and_can_be_stopped(panel: Panel, 
 
     panel.engine.set("files", "undo", undo)
     told: list[str] = []
-    panel.chat.host.told.connect(told.append)
+    panel.chat.host.status_changed.connect(told.append)
     panel.chat.bridge.changed.emit("file", "w")
     await settle()
     panel.press("changed-files-undo")

@@ -45,7 +45,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
 
     def whole() -> bool:
         cut = header.title.width() < header.title.fontMetrics().horizontalAdvance(header.title.text())
-        return not cut and all(box.text().rstrip(" ▾") == box.whole_text for box in (header.agents, header.models))
+        return not cut and all(box.text().rstrip(" ▾") == box.full_text for box in (header.agents, header.models))
 
     seen: list[bool] = []
     for width in (*range(1200, 400, -10), 1200):
@@ -73,7 +73,7 @@ def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot
     window.resize(1300, 60)
     window.show()
     qtbot.waitExposed(window)
-    qtbot.waitUntil(lambda: header.models.text().rstrip(" ▾") == header.models.whole_text)
+    qtbot.waitUntil(lambda: header.models.text().rstrip(" ▾") == header.models.full_text)
     window.resize(480, 60)
     assert window.width() == 480
 

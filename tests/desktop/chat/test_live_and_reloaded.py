@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QAbstractButton, QDoubleSpinBox, QLabel, QPlainTex
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.desktop.questions.approval_controller import approval_desk
+from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, RetryDelta, ToolCall, Usage
@@ -111,7 +111,7 @@ class Room:
 
     async def decide(self, *, edited: dict[str, Any] | None = None, note: str | None = None) -> None:
         """Decide the oldest request the way its card does."""
-        desk = approval_desk(self.bridge)
+        desk = approval_controller(self.bridge)
         request = (await self.until(desk.pending, "a request waits"))[0]
         if note is not None:
             await desk.reject(request.id, note)
@@ -231,10 +231,12 @@ async def approvals(opened: Open) -> None:
     await room.status("awaiting_approval")
     await room.compare("while the first request waits")
     await room.decide()
-    await room.until(lambda: len(approval_desk(room.bridge).pending()) == 1 and approval_desk(room.bridge).pending()[0].call_id == "x")
+    await room.until(
+        lambda: len(approval_controller(room.bridge).pending()) == 1 and approval_controller(room.bridge).pending()[0].call_id == "x"
+    )
     await room.compare("while the second waits")
     await room.decide(note="Not this one.")
-    await room.until(lambda: any(each.call_id == "e" for each in approval_desk(room.bridge).pending()))
+    await room.until(lambda: any(each.call_id == "e" for each in approval_controller(room.bridge).pending()))
     await room.compare("after a refusal")
     await room.decide(edited={"operation": "spawn", "name": "Deft", "prompt": "Do it."})
     await room.status("completed")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.desktop.chat.markdown.plain import plain_text, spoken_text
-from atelier_desk.markdown.math import body_of, looks_like_math
+from atelier_desk.markdown.math import body_of, is_math
 from atelier_desk.markdown.parser import parse
 
 
@@ -80,7 +80,7 @@ def test_plain_and_spoken_text() -> None:
 
 
 def test_a_word_without_end_between_dollars_is_read_once() -> None:
-    assert not looks_like_math("é" * 300_000)
+    assert not is_math("é" * 300_000)
 
 
 def test_formulas_that_begin_and_never_end_are_not_looked_for_to_the_end_of_the_text() -> None:

@@ -192,7 +192,7 @@ async def test_without_a_voice_it_says_why_it_cannot_read(desk: Desk, monkeypatc
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     monkeypatch.setattr("sys.platform", "linux")
     told: list[str] = []
-    desk.panel.commands.told.connect(told.append)
+    desk.panel.commands.status_changed.connect(told.append)
     entry = menu_of(desk, 1).findChild(QAction, "message-read-aloud")
     assert not entry.isEnabled()
     assert entry.text() == "Read aloud: no voice is installed"

@@ -6,7 +6,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.meter import UsageMeter, shares
 from atelier_desk.desktop.team.state import AgentUsage
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.payloads import UsageTotals, UsageUpdated
@@ -27,10 +27,10 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
     assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
-    meter.take(UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)), own=False)
+    meter.update_usage(UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)), own=False)
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
-    say_again()
+    refresh_texts()
     assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would say nothing
     assert "Sent: 3" in meter.toolTip()
     meter.brief = False
@@ -43,9 +43,9 @@ def test_a_cost_that_nobody_knows_is_not_shown_as_nothing() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_unpriced=900))
     assert "Cost: unknown" in meter.toolTip()
-    meter.take(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=0.0)), own=False)
+    meter.update_usage(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=0.0)), own=False)
     assert "Cost: $0" in meter.toolTip()
-    meter.take(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=None)), own=False)
+    meter.update_usage(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=None)), own=False)
     assert "Cost: unknown" in meter.toolTip()
 
 

@@ -81,8 +81,8 @@ async def test_a_workflow_is_shown_with_its_draft_agent_and_usage(desk: Desk) ->
     assert desk.texts == ["Question", "Answer"]
     assert panel.composer.field.toPlainText() == "unsent"
     assert panel.header.title.text() == "First"
-    assert panel.header.agents.whole_text == "Ada"
-    assert panel.header.models.whole_text == "m"
+    assert panel.header.agents.full_text == "Ada"
+    assert panel.header.models.full_text == "m"
     assert "1.0" in panel.header.usage.text()
     assert "50 %" in panel.header.usage.text()
     assert panel.findChild(QWidget, "user-message") is not None
@@ -140,7 +140,7 @@ async def test_a_refused_message_comes_back(desk: Desk) -> None:
 async def test_another_model_is_stored_with_the_workflow_before_the_message_goes(desk: Desk) -> None:
     await desk.open()
     desk.panel.header.models.chosen.emit("p/big")
-    assert desk.panel.header.models.whole_text == "big"
+    assert desk.panel.header.models.full_text == "big"
     desk.panel.composer.field.setPlainText("x")
     desk.panel.composer.submit()
     await settle()
@@ -163,7 +163,7 @@ async def test_a_model_picked_for_a_new_workflow_is_made_with_it(desk: Desk) -> 
 async def test_the_picker_shows_what_was_chosen_and_never_what_a_server_calls_itself(desk: Desk) -> None:
     desk.rows[1] = desk.rows[1].model_copy(update={"model": "big"})
     await desk.open()
-    assert desk.panel.header.models.whole_text == "m"
+    assert desk.panel.header.models.full_text == "m"
 
 
 async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
@@ -171,7 +171,7 @@ async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
     desk.engine.set("workflows", "choose", UsageError("no such model"))
     desk.panel.header.models.chosen.emit("p/big")
     await settle()
-    assert desk.panel.header.models.whole_text == "m"
+    assert desk.panel.header.models.full_text == "m"
     assert desk.bridge.errors == ["no such model"]
 
 
@@ -183,7 +183,7 @@ async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
     args, fields = desk.engine.calls("workflows.choose")[-1]
     assert (args[0], args[1].model, fields) == ("w1", "", {"agent_id": "Bob"})
     assert desk.panel.composer.field.placeholderText().startswith("Message Bob")
-    assert desk.panel.header.models.whole_text == "m"
+    assert desk.panel.header.models.full_text == "m"
 
 
 async def test_stop_ends_the_waiting_for_a_prompt_and_the_message_is_put_back(desk: Desk) -> None:
@@ -333,7 +333,7 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
 async def test_who_has_a_turn_answered_again_is_told_what_its_calls_left(desk: Desk, effect: str, said: int) -> None:
     await desk.open()
     told: list[str] = []
-    desk.panel.sending.told.connect(told.append)
+    desk.panel.sending.status_changed.connect(told.append)
     calls = [Call(f"c{status}", "WriteFileTool", status=status, effect=effect) for status in ("ok", "rejected")]
     desk.panel.view.set_entries([Entry("a", "assistant", run_id="r1", calls=calls), Entry("b", "assistant", run_id="r2", calls=calls)])
     desk.panel.host.resend_requested.emit("r1", "m1", "Better question")
@@ -344,7 +344,7 @@ async def test_who_has_a_turn_answered_again_is_told_what_its_calls_left(desk: D
 async def test_who_changes_a_message_within_a_turn_sees_what_is_sent_again_with_it(qtbot: QtBot, desk: Desk) -> None:
     await desk.open()
     told: list[str] = []
-    desk.panel.sending.told.connect(told.append)
+    desk.panel.sending.status_changed.connect(told.append)
     kinds = ("user", "assistant", "user", "assistant")
     desk.panel.view.set_entries([Entry(f"m{n}", kind, run_id="r1", content=str(n)) for n, kind in enumerate(kinds)])  # type: ignore[arg-type]
     notes = {}
@@ -354,7 +354,7 @@ async def test_who_changes_a_message_within_a_turn_sees_what_is_sent_again_with_
     words = "1 earlier message of this turn is sent and answered again, too."
     assert [note.text() for note in notes.values()] == ["", words]
     assert [note.isVisible() for note in notes.values()] == [False, True]
-    assert desk.panel.host.goes_along("r1", "m1") == ""
+    assert desk.panel.host.resend_text("r1", "m1") == ""
     desk.panel.host.regenerate_requested.emit("r1", "m3")
     await settle(30)
     assert told == [words]
@@ -405,7 +405,7 @@ async def test_what_is_typed_while_the_first_workflow_is_read_stays(desk: Desk) 
     desk.panel.open_workflow("w1")
     await settle()
     desk.panel.composer.field.setPlainText("typed early")
-    desk.panel.keep_draft()
+    desk.panel.save_draft()
     assert desk.engine.calls("workflows.set_draft") == []  # the stored one would be lost
     await reading.release()
     assert desk.panel.composer.field.toPlainText() == "unsent\n\ntyped early"

@@ -119,7 +119,7 @@ async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: P
     (card,) = panel.cards()
     assert card.title.text() == "1 thing to remember?"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
-    assert [row.keep.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
+    assert [row.accept_memory.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])

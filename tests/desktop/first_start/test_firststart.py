@@ -369,7 +369,7 @@ async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: 
 
 async def test_a_goal_that_fails_is_told_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     atelier.set("runs", "send", ProviderError("The model server cannot be reached."))
-    guide._go(2)
+    guide._show_step(2)
     find("goal-2").click()
     await settle()
     assert find("first-start-error").text() == "The model server cannot be reached."
@@ -400,7 +400,7 @@ def test_the_starter_notice_shows_for_the_starter_alone(qtbot: QtBot) -> None:
     qtbot.addWidget(notice)
     notice.set_model("local", STARTER)
     assert notice.isVisible()
-    with qtbot.waitSignal(notice.better_models_wanted):
+    with qtbot.waitSignal(notice.better_models_requested):
         notice.findChild(QWidget, "better-models").click()
     notice.set_model("Ollama", "qwen3:4b")
     assert not notice.isVisible()
@@ -532,7 +532,7 @@ async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
 ) -> None:
     atelier.set("providers", "detect", [])
     qtbot.waitExposed(guide)
-    guide._go(1)
+    guide._show_step(1)
     await settle()
     qtbot.wait(20)
     area = find("choice-starter").window().findChild(QScrollArea)

@@ -98,7 +98,7 @@ async def test_a_folder_of_the_new_page_goes_with_the_first_message(panel: Panel
     assert panel.chat.empty.folders.isVisibleTo(panel.chat)
     panel.chat.folders.grant(["/home/ada/project"])
     await settle()
-    assert panel.button.whole_text == "project"
+    assert panel.button.full_text == "project"
     panel.press("trust-no")
     await settle()
     assert panel.decided == {"/home/ada/project": False}
@@ -107,7 +107,7 @@ async def test_a_folder_of_the_new_page_goes_with_the_first_message(panel: Panel
     assert panel.engine.calls("workflows.create")[0][1]["workspace"] == ("/home/ada/project",)
     panel.chat.close_workflow()
     await settle()
-    assert panel.button.whole_text == "", "the next new workflow begins without"
+    assert panel.button.full_text == "", "the next new workflow begins without"
 
 
 async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -> None:
@@ -146,7 +146,7 @@ async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Pa
     panel.workflow = Workflow(id="w", name="W", workspace=("/p", "/q"))
     panel.chat.open_workflow("w")
     await settle()
-    assert panel.button.whole_text == "p +1"
+    assert panel.button.full_text == "p +1"
 
     async def choose(text: str) -> None:
         panel.button.open()
@@ -207,7 +207,7 @@ def picture() -> QImage:
 @pytest.mark.parametrize("kind", ["text", "link", "picture", "picture with its address"])
 async def test_what_is_dropped_on_the_conversation_goes_where_the_message_is_written(panel: Panel, qtbot: QtBot, kind: str) -> None:
     window, page, field = QWidget(), QWidget(), MessageField()
-    field.takes_files = True
+    field.accepts_files = True
     qtbot.addWidget(window)
     qtbot.addWidget(field)
     page.setParent(window)
@@ -273,15 +273,15 @@ async def test_a_folder_that_goes_is_shown_missing_with_what_to_do(panel: Panel,
     panel.workflow = panel.workflow.model_copy(update={"workspace": (str(folder),)})
     panel.chat.open_workflow("w")
     await settle()
-    assert panel.button.whole_text == "project"
+    assert panel.button.full_text == "project"
     watcher = panel.chat.folders._watcher
     assert watcher is not None
     assert watcher.directories() == [str(tmp_path)]
     panel.gone = {str(folder)}
     watcher.directoryChanged.emit(str(tmp_path))
-    panel.chat.folders._soon.timeout.emit()
+    panel.chat.folders._debouncer.timeout.emit()
     await settle()
-    assert panel.button.whole_text == "project: missing"
+    assert panel.button.full_text == "project: missing"
     assert panel.button.property("variant") == "picker-warn"
     assert "no longer exists" in panel.button.toolTip()
     assert "choose another folder" in panel.button.toolTip()
@@ -306,11 +306,11 @@ async def test_a_turn_looks_whether_the_folder_is_there(panel: Panel, kind: Chun
     panel.gone = {"/p"}
     panel.bridge.stream_event.emit(StreamEvent(workflow_id="w", run_id="r", chunk_type=kind, data={"status": "completed"}))
     await settle()
-    assert panel.button.whole_text == "p: missing"
+    assert panel.button.full_text == "p: missing"
     panel.gone = set()
-    panel.chat.folders.look()
+    panel.chat.folders.refresh()
     await settle()
-    assert panel.button.whole_text == "p"
+    assert panel.button.full_text == "p"
 
 
 async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Panel) -> None:

@@ -30,7 +30,7 @@ TASK = Task(id="a", workflow_id="w", name="One")
         (MemoryPane, "memories.delete", None, lambda pane: pane.delete("m1")),
         (ActivityPane, "runs.steering.pause", None, lambda pane: pane._control("pause", "r1")),
         (ActivityPane, "runs.cancel", None, lambda pane: pane._control("cancel", "r1")),
-        (ActivityPane, "runs.steering.message", None, lambda pane: pane._say("r1", "hello")),
+        (ActivityPane, "runs.steering.message", None, lambda pane: pane._send_message("r1", "hello")),
     ],
 )
 async def test_it_is_done_once(bridge: FakeBridge, atelier: FakeAtelier, shown: Show, made: Any, key: str, result: Any, press: Any) -> None:

@@ -63,6 +63,6 @@ async def test_no_is_kept_for_each_folder(place: Place, qtbot: QtBot) -> None:
     await place.grant("/srv/shop")
     assert not place.offer.isVisible()
     again = OfferBar(place.offer.bridge, place.desk, place.around)  # as after a restart
-    again.look()
+    again.refresh()
     await settle()
     assert not again.isVisible()

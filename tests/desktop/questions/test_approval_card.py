@@ -495,7 +495,7 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT), width=800)
     s.engine.set("approvals", "preview", [CHANGE])
     await settle()
-    s.card._look_at_changes()
+    s.card._preview_changes()
     await settle()
     changes = s.find("approval-changes")
     assert s.find("approval-file-1").text() == "Changes src/a.py"
@@ -506,7 +506,7 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
     s.edit('{"path": "src/a.py", "old_string": "x", "new_string": "y"}')
     qtbot.waitUntil(lambda: s.card._preview.isActive())
-    s.card._look_at_changes()
+    s.card._preview_changes()
     await settle()
     assert s.find("approval-changes-problem").text() == "This call would fail: The text is not in src/a.py."
     assert changes.diffs == []
@@ -518,7 +518,7 @@ async def test_a_picture_that_replaces_a_file_says_so(scene: MakeScene) -> None:
     s = scene(asks(tool="generate_image", operation="", effect="network", arguments={"prompt": "x", "output_path": "a.png"}), width=800)
     s.engine.set("approvals", "preview", [FileChange(action="changed", path="a.png", files=1, size=2_048)])
     await settle()
-    s.card._look_at_changes()
+    s.card._preview_changes()
     await settle()
     assert s.find("approval-file-1").text() == "Replaces a.png"
     assert s.find("approval-counts-1").text() == "1 file · 2\u202fkB"
@@ -530,7 +530,7 @@ async def test_what_goes_along_with_a_folder_is_counted(scene: MakeScene) -> Non
     many = FileChange(action="created", path="copy/", files=10_000, size=1)
     s.engine.set("approvals", "preview", [gone, many])
     await settle()
-    s.card._look_at_changes()
+    s.card._preview_changes()
     await settle()
     assert s.find("approval-file-1").text() == "Deletes build/"
     assert s.find("approval-counts-1").text() == "1,234 files · 5.3\u202fMB"
@@ -595,7 +595,7 @@ async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: Mak
     s = scene(asks(tool="edit_file", operation="", effect="write", kind=ApprovalKind.FILE_OP, arguments=EDIT))
     s.engine.set("approvals", "preview", ToolError("The text is not in src/a.py."))
     await settle()
-    s.card._look_at_changes()
+    s.card._preview_changes()
     await settle()
     assert s.find("approval-changes-problem").isVisible()
     assert s.find("approval-diff-side").isHidden()

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions import approval_controller as module
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
-from atelier_desk.desktop.questions.approval_controller import ApprovalController, approval_desk, seen
+from atelier_desk.desktop.questions.approval_controller import ApprovalController, approval_controller, seen
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import ChunkType
@@ -49,8 +49,8 @@ class Watched:
 async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
     engine = ApprovalEngine(asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED))
     bridge = FakeBridge(engine)
-    desk = approval_desk(bridge)  # type: ignore[arg-type]
-    assert approval_desk(bridge) is desk  # type: ignore[arg-type]
+    desk = approval_controller(bridge)  # type: ignore[arg-type]
+    assert approval_controller(bridge) is desk  # type: ignore[arg-type]
     desk.start()
     await settle()
     assert [each.id for each in desk.pending()] == ["v1", "v2", "v3"]
@@ -74,7 +74,7 @@ async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
 async def test_a_request_that_went_with_its_workflow_is_forgotten(qtbot: QtBot) -> None:
     engine = ApprovalEngine(asks("v1"))
     bridge = FakeBridge(engine)
-    desk = approval_desk(bridge)  # type: ignore[arg-type]
+    desk = approval_controller(bridge)  # type: ignore[arg-type]
     desk.start()
     await settle()
     engine.stored.clear()
@@ -94,17 +94,17 @@ async def test_only_time_in_sight_counts_once_a_second_and_once_a_request(qtbot:
     await w.pass_time(1)
     assert w.reported == []
     w.visible = {first, second, third}
-    w.desk.look()
+    w.desk.update_visibility()
     await w.pass_time(1)
     assert w.reported == [("v1", 1000)]
     await w.pass_time(1)
     assert w.reported == [("v1", 1000), ("v1", 1000)]
     assert w.desk.remaining(w.desk.pending()[0]) == 58.0
     w.visible = set()
-    w.desk.look()
+    w.desk.update_visibility()
     await w.pass_time(5)
     w.visible = {second}
-    w.desk.look()
+    w.desk.update_visibility()
     await w.pass_time(3600)
     assert w.reported[2:] == [("v1", module.LONGEST_MS)]
 
@@ -115,7 +115,7 @@ async def test_the_card_counts_down_and_follows_when_the_time_is_over(qtbot: QtB
     time, state = card.findChild(QWidget, "approval-time"), card.findChild(QWidget, "approval-state")
     assert time.text() == "0:02 left"  # type: ignore[union-attr]
     w.visible = {card}
-    w.desk.look()
+    w.desk.update_visibility()
     await w.pass_time(1)
     assert time.text() == "0:01 left"  # type: ignore[union-attr]
     w.engine.change("v1", status=ApprovalStatus.REJECTED, decided_by="timeout")
@@ -131,7 +131,7 @@ async def test_what_lies_under_a_shade_is_not_seen(qtbot: QtBot, monkeypatch: py
     card = w.card("v1")
     w.visible = {card}
     w.desk.covered = lambda widget: widget is card
-    w.desk.look()
+    w.desk.update_visibility()
     await w.pass_time(1)
     assert w.reported == []
 
@@ -140,7 +140,7 @@ async def test_a_card_that_is_gone_counts_no_more(qtbot: QtBot, monkeypatch: pyt
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
     card = w.card("v1")
     w.visible = {card}
-    w.desk.look()
+    w.desk.update_visibility()
     assert w.desk._clock.isActive()
     card.deleteLater()
     await settle()

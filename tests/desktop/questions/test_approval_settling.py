@@ -28,7 +28,7 @@ class Scene:
         self.now = 100.0
         self.engine = ApprovalEngine(*(asks(name, run_id=run, **fields) for name in names))
         self.bridge = FakeBridge(self.engine)
-        self.desk = module.approval_desk(self.bridge)  # type: ignore[arg-type]
+        self.desk = module.approval_controller(self.bridge)  # type: ignore[arg-type]
         self.desk.monotonic = lambda: self.now
         self.window = QWidget()
         self.window.resize(640, 900)
@@ -230,13 +230,13 @@ async def test_what_was_typed_for_one_of_them_is_not_passed_over(scene: Callable
     group = s.group()
     await settle(20)
     await s.wait(1)
-    s.desk.keep_draft("v1", module.Draft(**typed), group)
+    s.desk.save_draft("v1", module.Draft(**typed), group)
     button = find(group, "approval-allow-all")
     assert not button.isEnabled()
     group._allow_pressed()
     await settle(20)
     assert s.allowed() == []
-    s.desk.keep_draft("v1", module.Draft(), group)
+    s.desk.save_draft("v1", module.Draft(), group)
     assert button.isEnabled()
 
 

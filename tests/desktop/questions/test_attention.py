@@ -22,20 +22,20 @@ def attention(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Attention:
 def test_a_click_does_what_the_newest_notification_is_for(attention: Attention) -> None:
     done: list[str] = []
     attention.activated.connect(lambda: done.append("shown"))
-    assert attention.tell("Atelier", "“First” is done", lambda: done.append("opened"))
+    assert attention.notify("Atelier", "“First” is done", lambda: done.append("opened"))
     attention.click()
     attention.click()
-    attention.tell("Ada", "Which one?")
+    attention.notify("Ada", "Which one?")
     attention.click()
     assert done == ["opened", "shown", "shown"]
 
 
 def test_in_front_or_switched_off_nothing_is_told(attention: Attention, monkeypatch: pytest.MonkeyPatch) -> None:
     attention.enabled = False
-    assert not attention.tell("Atelier", "done")
+    assert not attention.notify("Atelier", "done")
     attention.enabled = True
     monkeypatch.setattr(attention._window, "isActiveWindow", lambda: True)
-    assert not attention.tell("Atelier", "done")
+    assert not attention.notify("Atelier", "done")
 
 
 @pytest.mark.parametrize("active", [False, True])
@@ -43,7 +43,7 @@ def test_a_screen_reader_says_it_wherever_the_window_is(attention: Attention, mo
     said: list[tuple[str, QAccessible.AnnouncementPoliteness]] = []
     monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append((event.message(), event.politeness()))))
     monkeypatch.setattr(attention._window, "isActiveWindow", lambda: active)
-    attention.tell("Atelier", "“First” is done")
+    attention.notify("Atelier", "“First” is done")
     attention.show(Notice("Ada has a question", "Which one?", lambda: None, "q", (Action("This one", lambda: None),)))
     polite, assertive = QAccessible.AnnouncementPoliteness.Polite, QAccessible.AnnouncementPoliteness.Assertive
     assert said == [("Atelier: “First” is done", polite), ("Ada has a question: Which one?", assertive)]

@@ -160,7 +160,7 @@ async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: 
 async def test_opening_a_question_of_another_workflow_asks_the_window_to_go_there(stage: StageMaker, qtbot: QtBot) -> None:
     s = stage(ask("q1", workflow="w2"))
     await s.begin("w1")
-    with qtbot.waitSignal(s.presenter.workflow_wanted) as wanted:
+    with qtbot.waitSignal(s.presenter.workflow_requested) as wanted:
         s.presenter.open("q1")
     assert wanted.args == ["w2"]
     s.presenter.open("gone")
@@ -344,8 +344,8 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(stage: Stage
     assert shown == [("Checker wants to use TodoTool · create", text), ("Tester has a question", "All tests?")]
     assert s.window.windowTitle() == "(3) Atelier"
     wanted: list[str] = []
-    s.presenter.workflow_wanted.connect(wanted.append)
-    s.presenter.inbox_wanted.connect(lambda: wanted.append("inbox"))
+    s.presenter.workflow_requested.connect(wanted.append)
+    s.presenter.inbox_requested.connect(lambda: wanted.append("inbox"))
     s.presenter.dialog.reject()  # type: ignore[union-attr]
     s.presenter.attention.activated.emit()
     assert wanted == ["inbox"], "of several things the inbox is the list"

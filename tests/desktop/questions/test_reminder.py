@@ -52,7 +52,7 @@ async def test_what_waits_is_told_again_outside_the_window(host: QWidget, monkey
         told.append(f"{title}: {text}")
         return True
 
-    monkeypatch.setattr(presenter.attention, "tell", tell)
+    monkeypatch.setattr(presenter.attention, "notify", tell)
     presenter.set_notifications(True, 10)
     presenter.start()
     await settle()

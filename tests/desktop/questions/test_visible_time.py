@@ -11,7 +11,7 @@ def test_what_is_seen_counts_from_when_it_is_seen() -> None:
     now, shown, told = [0.0], ["a"], list[tuple[str, int]]()
     owner = QObject()
     clock = VisibleTime(owner, lambda: now[0], lambda: shown, lambda key, ms: told.append((key, ms)), 2_000)
-    clock.look()
+    clock.update_visibility()
     now[0] = 1.5
     shown.append("b")
     clock.count()

@@ -54,7 +54,7 @@ def test_a_step_by_hand_ends_playing_and_stays_within(player: Player) -> None:
 def test_nothing_moves_before_the_moment_is_on_the_screen(player: Player) -> None:
     player.play()
     player._timer.stop()
-    player._go(1)
+    player._move_to(1)
     assert not player._timer.isActive()
     player.shown()
     assert player._timer.isActive()

@@ -138,6 +138,6 @@ def test_an_agent_of_the_past_is_told_of_with_what_worked_below_it(qtbot: QtBot)
     row = _agent_row(lead)
     assert row.facts == f"{duration(14_000)} · {short_number(4_500)} tokens"
     state = TeamState()
-    state.take(lead)
+    state.load(lead)
     shown = state.shown("root", datetime(2026, 1, 1, tzinfo=UTC))
     assert (shown.elapsed_ms, shown.tokens_input + shown.tokens_output) == (14_000, 4_500)

@@ -121,7 +121,7 @@ async def test_it_can_begin_at_an_event_and_forks_from_where_it_stands(view: Rep
     assert view.seq == 4
     button = view.findChild(QPushButton, "replay-fork")
     assert button is not None
-    with qtbot.waitSignal(view.fork_wanted) as told:
+    with qtbot.waitSignal(view.fork_requested) as told:
         button.click()
     assert told.args == ["w1", 4]
 
@@ -233,7 +233,7 @@ async def test_tab_goes_through_its_keys_as_they_stand(view: ReplayView, qtbot: 
 
 async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewhere(view: ReplayView, qtbot: QtBot) -> None:
     forks: list[tuple[str, int]] = []
-    view.fork_wanted.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
+    view.fork_requested.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
     view.fork.setFocus()
     qtbot.waitUntil(view.fork.hasFocus)
     qtbot.keyClick(view.fork, Qt.Key.Key_Space)

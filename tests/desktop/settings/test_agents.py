@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
@@ -151,7 +151,7 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
     ]
     assert "with a workspace folder" in note.toolTip()
     with spoken("fr"):
-        say(note)
+        bind_text(note)
         assert " ".join(note.text().split("\n")[0].split()) == (
             "Tous à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
         )
@@ -437,11 +437,11 @@ async def test_tools_are_searched_by_name_and_by_what_they_do(window: SettingsWi
 
 async def test_the_model_is_picked_from_the_same_menu_as_in_the_header(page: Any, find: Find, atelier: Engine) -> None:
     picker = find("agent-model-picker")
-    assert (picker.key, picker.whole_text) == ("local/starter", "starter")
+    assert (picker.key, picker.full_text) == ("local/starter", "starter")
     assert [each.key for each in picker.choices] == ["local/starter", "Ollama/qwen3:4b"]
     assert picker.choices[1].detail == "41.0\u202fk tokens"
     picker.chosen.emit("Ollama/qwen3:4b")
-    assert picker.whole_text == "qwen3:4b"
+    assert picker.full_text == "qwen3:4b"
     find("agent-save").click()
     await settle()
     config = atelier.calls("agents.save")[-1][0][0]
@@ -451,7 +451,7 @@ async def test_the_model_is_picked_from_the_same_menu_as_in_the_header(page: Any
 async def test_a_model_that_is_missing_is_asked_for_in_view(page: Any, find: Find, atelier: Engine) -> None:
     find("agent-advanced").click()
     find("agent-model").setCurrentText("")
-    assert find("agent-model-picker").whole_text == "Choose a model"
+    assert find("agent-model-picker").full_text == "Choose a model"
     find("agent-save").click()
     await settle()
     assert atelier.calls("agents.save") == []

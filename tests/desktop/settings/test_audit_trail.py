@@ -168,7 +168,7 @@ async def test_enter_opens_the_workflow_at_the_call_and_the_bin_says_so(
     trail: Trail, find: Find, window: SettingsWindow, qtbot: QtBot
 ) -> None:
     table, opened = find("audit-table"), []
-    window.place_wanted.connect(lambda *place: opened.append(place))
+    window.place_requested.connect(lambda *place: opened.append(place))
     assert not find("audit-open").isEnabled(), "nothing is chosen yet"
     table.setCurrentIndex(table.model().index(1, 0))
     find("audit-open").click()

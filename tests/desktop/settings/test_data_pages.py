@@ -344,7 +344,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     window.show_page("data")
     await settle()
     page: Any = window.page("data")
-    assert page._kept.hint.text() == "12\u202fMB for 40 changes that can be undone, the oldest of 2026-11-01"
+    assert page._stored_row.hint.text() == "12\u202fMB for 40 changes that can be undone, the oldest of 2026-11-01"
     assert page._place.hint.text().endswith("\n3 attachments and files of tools: 2\u202fkB")
     assert find("checkpoint-mb").suffix() == "\u202fMB"
     switch_language("fr")
@@ -358,7 +358,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     find("checkpoints-clean").click()
     await settle()
     assert page.clean_busy.text.text() == "3\u202fMB freed. 2 changes can no longer be undone."
-    assert page._kept.hint.text() == "0 bytes; there is nothing to undo"
+    assert page._stored_row.hint.text() == "0 bytes; there is nothing to undo"
 
 
 async def test_making_new_vectors_is_paused_and_gone_on_with(

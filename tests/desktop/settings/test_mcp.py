@@ -203,7 +203,7 @@ async def test_a_bundle_is_read_looked_at_and_unpacked_when_it_is_saved(page: An
     atelier.set("mcp_import", "add", ROWS[0])
     find("mcp-add").click()
     dialog = page.dialog
-    dialog.file_wanted.emit(str(file))
+    dialog.file_requested.emit(str(file))
     await settle()
     assert "asks for CONFIG_TOKEN: Token" in dialog.preview.text()
     find("mcp-import-take").click()
@@ -283,7 +283,7 @@ async def test_folders_it_may_know_of_and_what_it_logged(page: Any, find: Find, 
     await page.load()
     assert find("mcp-roots").item(0).toolTip().startswith("site")
     assert "the disk is full" in find("mcp-log").item(0).toolTip()
-    page.roots.take("/home/ada/other")
+    page.roots.add_folder("/home/ada/other")
     await settle()
     assert atelier.calls("mcp.let_know") == [(("files", ("/home/ada/site", "/home/ada/other")), {})]
     assert page.form.made().roots == ("/home/ada/site",), "the form keeps them"

@@ -29,7 +29,7 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
         return True
 
     atelier.set("media", "use", use)
-    assert (page.apply.isEnabled(), page.form.controls["models_key"].isVisibleTo(page), page.forget.isVisibleTo(page)) == (
+    assert (page.apply.isEnabled(), page.form.controls["models_key"].isVisibleTo(page), page.forget_button.isVisibleTo(page)) == (
         False,
         False,
         True,

@@ -42,8 +42,8 @@ async def test_the_list_of_services_begins_one(window: SettingsWindow) -> None:
     page.buttons["add"].click()
     await settle()
     picker: Any = window.findChild(PresetPicker)
-    picker.list.go(titles(picker.list).index("Acme"))
-    picker.take.click()
+    picker.list.select_row(titles(picker.list).index("Acme"))
+    picker.continue_button.click()
     await settle()
     assert (page.form.kind.currentData(), page.form.name.text()) == ("acme", "Acme")
 

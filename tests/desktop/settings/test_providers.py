@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
@@ -164,7 +164,7 @@ async def test_the_heading_of_a_new_provider_follows_the_language(page: Any) -> 
     page.begin("openai", "Mine", "")
     assert page.form_card.heading.text() == "NEW PROVIDER"
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert page.form_card.heading.text() == "NOUVEAU FOURNISSEUR"
 
 
@@ -329,7 +329,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(page: A
     assert "models.dev" in find("model-list-day").text()
     assert "2026-07-02" in find("model-list-day").text()
     assert "days old" not in find("model-list-day").text()
-    page._tell_day(ListState(date(2026, 7, 2), 531, 12, 149))
+    page._show_list_day(ListState(date(2026, 7, 2), 531, 12, 149))
     assert "The list is 149 days old" in find("model-list-day").text()
     held = Held(ListState(date(2026, 11, 22), 600, 12))
     atelier.set("models", "refresh_list", held)

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.actions import ActionRegistry, action, refusal
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import ToastHost
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
@@ -139,7 +139,7 @@ async def test_a_letter_alone_is_no_shortcut(page: Any, atelier: Engine) -> None
 async def test_a_refusal_follows_the_language(page: Any, key: Qt.Key, held: Qt.KeyboardModifier, french: str) -> None:
     await press(page, "first", key, held)
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert french in page._rows["first"].hint.text()
 
 

@@ -82,8 +82,8 @@ async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier:
     atelier.set("web", "forget_key", forgotten.append)
     atelier.set("web", "clear_cache", 12)
     page.form.controls["search"].setCurrentIndex(page.form.controls["search"].findData("brave"))
-    assert page.forget.isVisibleTo(page)
-    page.forget.click()
+    assert page.forget_button.isVisibleTo(page)
+    page.forget_button.click()
     page.clear.click()
     await settle()
     assert forgotten == ["brave"]

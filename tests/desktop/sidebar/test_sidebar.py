@@ -17,7 +17,7 @@ from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel, group_of
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ToastHost, say
+from atelier_desk.desktop.widgets import ToastHost, bind_text
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
@@ -223,8 +223,8 @@ async def test_a_changed_row_keeps_selection_and_editor(column: Column) -> None:
 async def test_a_menu_is_for_the_row_it_was_asked_on_and_leaves_the_open_one_marked(column: Column) -> None:
     view = column.sidebar.list
     asked: list[tuple[list[str], QPoint]] = []
-    view.menu_wanted.disconnect()
-    view.menu_wanted.connect(lambda ids, place: asked.append((ids, place)))
+    view.menu_requested.disconnect()
+    view.menu_requested.connect(lambda ids, place: asked.append((ids, place)))
     column.sidebar.select("d")
 
     def ask(reason: QContextMenuEvent.Reason, at: QPoint) -> None:
@@ -596,7 +596,7 @@ async def test_no_word_of_a_narrow_column_is_cut(column: Column, width: int, sca
     theme().set_scale(scale)
     column.sidebar.resize(width, 600)
     foot, new = column.sidebar.foot, column.sidebar.new
-    say(foot.settings)
+    bind_text(foot.settings)
     foot._fit()
     assert foot.palette_button.text() == keys
     assert foot.palette_button.accessibleName()
@@ -624,7 +624,7 @@ def test_the_words_of_the_button_are_whole_in_a_narrow_column(column: Column) ->
     assert button is not None
     for width in (190, 195, 260):
         column.sidebar.resize(width, 600)
-        say(button)
+        bind_text(button)
         assert button.text().strip() == "Nouveau workflow", width
         assert button.sizeHint().width() <= button.width(), width
 

@@ -51,7 +51,7 @@ async def test_another_workflow_is_told_nothing_of_the_one_before(model: TeamMod
     await settle()
     qtbot.waitUntil(lambda: len(told) == 1)
     model.set_workflow("w2")
-    qtbot.waitUntil(lambda: not model._tell_more.isActive())
+    qtbot.waitUntil(lambda: not model._frame_timer.isActive())
     assert len(told) == 1
 
 
@@ -61,16 +61,16 @@ async def test_many_events_are_told_once_and_only_shape_is_queried(model: TeamMo
     model.set_workflow("w1")
     for each in started():
         model.feed(each)
-    qtbot.waitUntil(lambda: not model._reload.isActive() and not model._tell.isActive())
+    qtbot.waitUntil(lambda: not model._reload.isActive() and not model._change_timer.isActive())
     await settle()
     assert len(atelier.calls("teams.tree")) == 1
     before = len(told)
     for number in range(500):
         model.feed(event(20, "token", "dot", content="x"))
         model.feed(child(20, "dot", what="sub_agent_progress", tokens_output=number))
-    qtbot.waitUntil(lambda: not model._tell.isActive())
+    qtbot.waitUntil(lambda: not model._change_timer.isActive())
     await settle()
-    qtbot.waitUntil(lambda: not model._tell.isActive())
+    qtbot.waitUntil(lambda: not model._change_timer.isActive())
     assert len(told) - before <= 2
     assert len(atelier.calls("teams.tree")) == 1
     assert model.root == "ada"

@@ -41,11 +41,11 @@ def test_a_call_that_says_what_it_does_is_told_by_that(state: TeamState) -> None
     assert doing(dot) == "Run “make test”"
     state.feed(event(22, "tool_end", "dot", call_id="s1", tool="run_command", success=True))
     assert doing(dot) == "CalculatorTool"
-    assert not dot.said
+    assert not dot.call_texts
 
 
 def test_the_engines_tree_gives_the_same_and_more(state: TeamState) -> None:
-    assert state.take(tree()) == {"ada", "bea", "cid", "dot"}
+    assert state.load(tree()) == {"ada", "bea", "cid", "dot"}
     assert [member.run_id for member in state.walk("ada")] == ["ada", "bea", "dot", "cid"]
     assert state.members["ada"].budget == Budget(max_tokens=1_000, max_cost=2.0)
     whole = state.total("ada", START)
@@ -55,7 +55,7 @@ def test_the_engines_tree_gives_the_same_and_more(state: TeamState) -> None:
 
 def test_a_tree_alone_is_enough_and_a_planned_agent_waits_in_it() -> None:
     state = TeamState()
-    state.take(tree(cid={"status": "planned", "elapsed_ms": 0}))
+    state.load(tree(cid={"status": "planned", "elapsed_ms": 0}))
     assert [member.status for member in state.of_call("ada", "p1")] == ["awaiting_children", "planned"]
     state.feed(child(20, "cid", call_id="p1"))
     assert state.members["cid"].status == "processing"
@@ -104,10 +104,10 @@ def test_a_limit_is_known_from_events_and_from_the_tree(state: TeamState) -> Non
     state.feed(event(14, "limit_reached", "dot", reason="tokens", details={"value": 42.0, "cap": 40.0}))
     state.feed(event(14, "run_status", "dot", status="paused"))
     dot = state.members["dot"]
-    assert (dot.at_limit, dot.limit, dot.value, dot.cap, dot.wants_a_person) == (True, "tokens", 42.0, 40.0, True)
+    assert (dot.at_limit, dot.limit, dot.value, dot.cap, dot.needs_person) == (True, "tokens", 42.0, 40.0, True)
     state.feed(event(15, "run_status", "dot", status="processing"))
     assert not dot.at_limit
-    state.take(tree(dot={"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=8)}))
+    state.load(tree(dot={"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=8)}))
     assert (dot.at_limit, dot.value, dot.cap) == (True, 10.0, 8.0)
 
 

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bindings
-from atelier_desk.desktop.widgets.bindings import bind, say
+from atelier_desk.desktop.widgets.bindings import bind, bind_text
 from atelier_desk.support.i18n import N_, _, language
 
 
@@ -21,7 +21,7 @@ class View(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.label = say(QLabel(self), N_("Close"))
+        self.label = bind_text(QLabel(self), N_("Close"))
         self.filled: list[tuple[str, str, str, float]] = []
         self.of: list[str] = []
         bind(self._fill)

@@ -29,7 +29,7 @@ class Numbered(CodeText):
 def shown(qtbot: QtBot, *, scrolls: bool = True) -> Numbered:
     text = Numbered(scrolls=scrolls)
     qtbot.addWidget(text)
-    text.dress()
+    text.apply_style()
     text.resize(300, 200)
     text.setPlainText("\n".join(f"{number} -> " + "x" * 200 for number in range(100)))
     text.show()

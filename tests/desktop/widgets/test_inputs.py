@@ -23,7 +23,7 @@ from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import say
+from atelier_desk.desktop.widgets.bindings import bind_text
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SearchField, Slider, SpinBox
 from tests.support.wheel import turn_over, value
 
@@ -141,7 +141,7 @@ def test_a_combo_box_is_named_by_a_label_for_screen_readers_of_linux(qtbot: QtBo
     qtbot.addWidget(page)
     combo = ComboBox(page)
     combo.addItems(["English", "français"])
-    say(combo, tip="Language")
+    bind_text(combo, tip="Language")
     interface = QAccessible.queryAccessibleInterface(combo)
     named = [
         other.text(QAccessible.Text.Name)
@@ -149,7 +149,7 @@ def test_a_combo_box_is_named_by_a_label_for_screen_readers_of_linux(qtbot: QtBo
         if relation & QAccessible.RelationFlag.Label
     ]
     assert named == ["Language"]
-    say(combo, tip="Langue")
+    bind_text(combo, tip="Langue")
     assert [label.text() for label in page.findChildren(QLabel) if label.buddy() is combo] == ["Langue"]
 
 

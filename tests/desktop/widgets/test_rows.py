@@ -72,7 +72,7 @@ def test_what_stands_beside_a_title_makes_no_row_higher_and_a_title_wraps_only_s
     words = "A title of many words " * 9
     view = listed(
         TITLE,
-        ListRow(words, beside="what it is", end="Ctrl+N", badge="2", icon="bot", marks=("eye",), actions=(STAR,)),
+        ListRow(words, trailing="what it is", end="Ctrl+N", badge="2", icon="bot", marks=("eye",), actions=(STAR,)),
         ListRow(heading="Heading"),
         ListRow(words, wrap=2),
         ListRow(words * 9, wrap=2),
@@ -152,8 +152,8 @@ def test_hidden_characters_are_written_out(listed: Make, part: str) -> None:
 
 
 def test_a_screen_reader_gets_all_of_it_or_what_is_said_of_it(listed: Make) -> None:
-    row = ListRow("Title", beside="what it is", facts="facts", end="Ctrl+N")
-    view = listed(row, ListRow("Title", facts="facts", said="Said"))
+    row = ListRow("Title", trailing="what it is", facts="facts", end="Ctrl+N")
+    view = listed(row, ListRow("Title", facts="facts", accessible_text="Said"))
     assert [view.item(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 1)] == ["Title, what it is, facts, Ctrl+N", "Said"]
 
 
@@ -206,9 +206,9 @@ def test_a_title_that_does_not_fit_is_cut_at_its_end_and_a_name_in_its_middle(li
     paint = rows.paint_text
     monkeypatch.setattr(rows, "paint_text", lambda painter, place, text, *more: (painted.append(text), paint(painter, place, text, *more)))
     title = "Sent a message to the agent that is responsible for the translation.md"
-    picture(listed(ListRow(title, beside="a value")), 0)
+    picture(listed(ListRow(title, trailing="a value")), 0)
     assert painted[0].endswith("…")
     assert title.startswith(painted[0][:-1])
     painted.clear()
-    picture(listed(ListRow(title, name=True, beside="a value")), 0)
+    picture(listed(ListRow(title, name=True, trailing="a value")), 0)
     assert (painted[0][:4], painted[0][-3:]) == ("Sent", ".md")

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QTableWidget, QTableWidgetItem, QVBoxLa
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.desktop.widgets.tables import style_table
 
 
 @pytest.mark.parametrize("cells", [False, True])
@@ -22,7 +22,7 @@ def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: 
     for row in range(3):
         for place in range(3):
             table.setItem(row, place, QTableWidgetItem("x"))
-    dress_table(table, cells=cells)
+    style_table(table, cells=cells)
     window.resize(500, 300)
     window.show()
     table.setCurrentCell(1, 1)

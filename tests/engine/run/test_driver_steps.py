@@ -119,7 +119,7 @@ def driver(noted: Noted, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) ->
         own=(),
         marks=None,
         clock=clock,
-        saying=asyncio.Lock(),
+        announcing=asyncio.Lock(),
         repos=SimpleNamespace(journal=SimpleNamespace(of_type=_no_events)),
         journal=SimpleNamespace(append_if=noted.append_if),
         server_problems=noted.server_problems,
@@ -224,7 +224,7 @@ async def test_who_takes_a_run_up_begins_its_clock_anew_where_that_counts(
         script.add(RunPaused(reason=PauseReason.USER))
     state = script.state
     noted.current = replace(state, steps=3, calls=tuple(replace(each, cut_off=cut_off) for each in state.calls))
-    await driver._take_up(waited)
+    await driver._recover(waited)
     assert noted.committed == ([RunResumed(steps=3)] if resumed else [])
 
 
@@ -249,7 +249,7 @@ async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(driver: Dri
     left = [CallModel(), CallModel(), Wait("user")]
     driver._step = lambda state: left.pop(0)  # type: ignore[method-assign]
     await driver.drive()
-    assert (slots.taken, slots.freed, driver.waits_for_slot) == (["r"], ["r"], False)
+    assert (slots.in_use, slots.freed, driver.waits_for_slot) == (["r"], ["r"], False)
     assert [each[0] for each in noted.done] == ["model", "model"]
     assert noted.committed == ([RunResumed(steps=noted.current.steps)] if waited else [])
 
@@ -277,7 +277,7 @@ async def test_a_cancelled_stretch_ends_or_goes_on_as_its_stop_says(driver: Driv
     await asyncio.wait({task})
     assert (task.cancelled(), len(steps), slots.freed) == (kind is None, 1 if ends else 2, ["r"])
     assert [body.type for body in noted.committed] == {None: [], "cancel": ["run_finished"], "message": ["run_resumed"]}[kind]
-    assert len(slots.taken) == 1
+    assert len(slots.in_use) == 1
 
 
 @pytest.mark.parametrize(("step", "can"), [

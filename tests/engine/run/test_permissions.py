@@ -17,7 +17,7 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, facts, refusal, telling, verdict
+from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, disclosure_filter, facts, refusal, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.policy.permissions.call_facts import Concern
@@ -110,13 +110,13 @@ def test_what_a_result_may_tell_of_is_held_against_the_rules_that_name_paths_and
     )  # fmt: skip
     policy = ApprovalPolicy(rules=tuple(PermissionRule(text=text, action=action) for action, text in said))
     run = replace(state(ApprovalMode.AUTO, workspace=(str(tmp_path),)), approvals=policy)
-    tells = telling(run, "semantic_search", "rag_ops")
+    tells = disclosure_filter(run, "semantic_search", "rag_ops")
     paths = ("private/wage.py", "private/known.md", "door/wage.py", "all.sql", "drafts/a.md", "public/cart.py")
     assert {path: tells(f"{tmp_path}/{path}") for path in paths} == dict.fromkeys(paths[:-1], False) | {"public/cart.py": True}
-    assert telling(run, "query_entities", "rag_ops")(f"{tmp_path}/drafts/a.md"), "a rule about another tool"
+    assert disclosure_filter(run, "query_entities", "rag_ops")(f"{tmp_path}/drafts/a.md"), "a rule about another tool"
     assert (tells("https://x.org/a"), tells("https://y.org/a")) == (False, True)
     broken = replace(run, approvals=ApprovalPolicy(rules=(PermissionRule(text="read file", action=Action.DENY),)))
-    assert not telling(broken, "semantic_search", "rag_ops")(f"{tmp_path}/public/cart.py")
+    assert not disclosure_filter(broken, "semantic_search", "rag_ops")(f"{tmp_path}/public/cart.py")
 
 
 def test_a_link_that_leads_out_is_not_inside(tmp_path: Path) -> None:

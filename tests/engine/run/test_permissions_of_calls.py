@@ -20,7 +20,7 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.call_facts import facts
-from atelier_desk.engine.run.permissions import REPOSITORY_REFUSAL, Judge, JudgedCall, refusal, telling, unreachable
+from atelier_desk.engine.run.permissions import REPOSITORY_REFUSAL, Judge, JudgedCall, disclosure_filter, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
 from atelier_desk.engine.run.run_rules import denials, rules
 from atelier_desk.policy.permissions.call_facts import Concern
@@ -133,7 +133,7 @@ def test_the_model_reads_why_git_does_not_run_in_a_plan() -> None:
 ])  # fmt: skip
 def test_what_a_result_may_not_tell_of(folder: Path, text: str, hidden: list[str]) -> None:
     for action in (Action.DENY, Action.ASK, Action.ALLOW):
-        tells = telling(run_in(folder, (action, text)), "semantic_search", "rag_ops")
+        tells = disclosure_filter(run_in(folder, (action, text)), "semantic_search", "rag_ops")
         places = {place: place.replace("~", home_folder()) for place in ("~/notes/a", "https://x.org/", "http://y.org/a")}
         places |= {name: f"{folder}/{name}" for name in ("drafts/a.md", "all.sql")}
         assert [name for name, place in places.items() if not tells(place)] == (hidden if action is not Action.ALLOW else [])

@@ -133,7 +133,7 @@ async def test_a_yes_to_changed_settings_takes_the_place_of_the_old_rule(open_at
 
 
 async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    look = repository.look
+    look = repository.inspect
     async with open_atelier([call(), "done"]) as atelier:
         turns = Turns(atelier, work)
         [asked] = await turns.begin()
@@ -142,7 +142,7 @@ async def test_settings_that_change_after_the_yes_are_not_run(open_atelier: Open
             git("config", "filter.a=b.process", "./other.sh", cwd=work)
             return look(*given)
 
-        monkeypatch.setattr(repository, "look", changed)
+        monkeypatch.setattr(repository, "inspect", changed)
         await atelier.approvals.approve(asked.id)
         end = await turns.ended()
         assert not end["success"]
@@ -168,7 +168,7 @@ async def test_a_yes_for_the_run_and_one_by_time_are_not_kept(open_atelier: Open
 
 async def test_a_clone_of_the_same_settings_is_another_repository(work: Path, tmp_path: Path) -> None:
     shutil.copytree(work, tmp_path / "other")
-    found = [repository.look("git", folder, [folder]) for folder in (work, tmp_path / "other", work)]
+    found = [repository.inspect("git", folder, [folder]) for folder in (work, tmp_path / "other", work)]
     assert found[0].rule == found[2].rule != found[1].rule
     assert found[0].unknown == found[1].unknown
 
@@ -178,5 +178,5 @@ async def test_what_a_file_outside_says_is_not_told(work: Path, tmp_path: Path) 
     (work / "own").write_text("[mine]\n\tkey = value\n")
     git("config", "include.path", str(tmp_path / "private"), cwd=work)
     git("config", "--add", "include.path", "../own", cwd=work)
-    found = repository.look("git", work, [work])
+    found = repository.inspect("git", work, [work])
     assert found.unknown == ("filter.a=b.clean (.git/config)", "include.path (.git/config)", "mine.key (.git/../own)")

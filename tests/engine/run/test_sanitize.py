@@ -7,32 +7,32 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 
 anything = st.text(st.characters(codec=None), max_size=40)
 
 
 @given(anything)
 def test_what_is_mended_can_be_written_and_mending_again_changes_nothing(text: str) -> None:
-    fixed = mended(text)
+    fixed = sanitized(text)
     fixed.encode()
-    assert mended(fixed) is fixed
+    assert sanitized(fixed) is fixed
 
 
 def test_halves_that_met_again_are_joined() -> None:
-    assert mended("\ud83d" + "\ude00") == "\U0001f600"
+    assert sanitized("\ud83d" + "\ude00") == "\U0001f600"
 
 
 def test_what_is_whole_is_returned_as_it_is() -> None:
     body = ModelReplied(reply=ChatReply(content="é", tool_calls=(ToolCall(id="a", name="t", arguments={"k": ["v", 1, None]}),)))
-    assert mended(body) is body
+    assert sanitized(body) is body
 
 
 def test_what_json_cannot_hold_is_mended_too() -> None:
     deep: list[object] = ["\ud800"]
     for _ in range(300):
         deep = [deep]
-    fixed = mended(deep)
+    fixed = sanitized(deep)
     for _ in range(300):
         fixed = fixed[0]  # type: ignore[assignment]
     assert fixed == ["\ufffd"]
@@ -40,6 +40,6 @@ def test_what_json_cannot_hold_is_mended_too() -> None:
 
 def test_every_text_inside_an_event_is_mended() -> None:
     call = ToolCall(id="a", name="t", arguments={"k\ud800": ["\udc00", {"x": "y"}]})
-    fixed = mended(ModelReplied(reply=ChatReply(content="\ud800", tool_calls=(call,))))
+    fixed = sanitized(ModelReplied(reply=ChatReply(content="\ud800", tool_calls=(call,))))
     assert fixed.reply.content == "\ufffd"
     assert fixed.reply.tool_calls[0].arguments == {"k\ufffd": ["\ufffd", {"x": "y"}]}

@@ -36,8 +36,8 @@ async def test_every_verdict_of_the_worst_case_is_reached_again(tmp_path: Path, 
             await attack.reached(content, PROFILES[number % len(PROFILES)], by_helper=number % 3 == 1)
         shutil.rmtree(attack.world.root)  # the files of then are not needed
         found = await attack.replayed()
-        assert {one.said.action for one in found} == set(Action)
-        assert {"mode", "plan", "protected", "selective"} <= {one.said.reason for one in found}
+        assert {one.recorded.action for one in found} == set(Action)
+        assert {"mode", "plan", "protected", "selective"} <= {one.recorded.reason for one in found}
         assert [one for one in found if not one.same] == []
         assert [one for one in found if one.differs] == [], "the rules and settings are the same today"
 

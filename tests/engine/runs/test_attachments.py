@@ -161,7 +161,7 @@ async def test_a_message_that_waits_keeps_its_attachments_and_gives_them_back(op
         busy = await Busy(atelier, gate).begin()
         await atelier.runs.send(busy.workflow_id, "Later", attachments=[text_file("a.txt", "blue")], strategy=Dispatch.QUEUE)
         [waiting] = await atelier.runs.waiting.list(busy.workflow_id)
-        back = await atelier.runs.waiting.take_back(busy.workflow_id, waiting.message_id)
+        back = await atelier.runs.waiting.withdraw(busy.workflow_id, waiting.message_id)
         assert [(each.name, each.text) for each in back.attachments] == [("a.txt", "blue")]
         await busy.answer()
 
@@ -190,7 +190,7 @@ async def test_a_draft_keeps_what_is_attached_over_a_restart_and_it_can_be_sent(
     model = ScriptedModel(["ok"])
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
-        kept = await atelier.attachments.keep(workflow.id, read(tmp_path / "a.txt"))
+        kept = await atelier.attachments.store(workflow.id, read(tmp_path / "a.txt"))
         await atelier.workflows.set_draft(workflow.id, "Look at", [kept])
     (tmp_path / "a.txt").unlink()
     async with open_atelier(model) as atelier:
@@ -209,7 +209,7 @@ async def test_what_a_draft_no_longer_has_is_deleted_unless_a_message_has_it(ope
         workflow = await atelier.workflows.create()
         sent, gone, twin = (text_file(name, text, "file") for name, text in (("a", "blue"), ("b", "green"), ("c", "green")))
         await said(atelier, workflow.id, "Look", sent)
-        kept = [await atelier.attachments.keep(workflow.id, each) for each in (sent, gone, twin)]
+        kept = [await atelier.attachments.store(workflow.id, each) for each in (sent, gone, twin)]
         await atelier.workflows.set_draft(workflow.id, "", kept[2:])
         for each in kept[:2]:
             await atelier.attachments.drop(workflow.id, each)
@@ -225,8 +225,8 @@ async def test_what_a_draft_no_longer_has_is_deleted_unless_a_message_has_it(ope
 async def test_what_is_taken_away_stays_for_whoever_kept_it_meanwhile(open_atelier: Opener) -> None:
     async with open_atelier([]) as atelier:
         workflow = await atelier.workflows.create()
-        first = await atelier.attachments.keep(workflow.id, text_file("a", "blue"))
-        again = await atelier.attachments.keep(workflow.id, text_file("a", "blue"))  # not in the draft yet
+        first = await atelier.attachments.store(workflow.id, text_file("a", "blue"))
+        again = await atelier.attachments.store(workflow.id, text_file("a", "blue"))  # not in the draft yet
         await atelier.attachments.drop(workflow.id, first)
         await atelier.workflows.set_draft(workflow.id, "", (again,))
         assert await atelier.attachments.text(workflow.id, again) == "blue"
@@ -234,8 +234,8 @@ async def test_what_is_taken_away_stays_for_whoever_kept_it_meanwhile(open_ateli
         await atelier.attachments.drop(workflow.id, again)
         assert not atelier.repos.artefacts.has(workflow.id, first.sha256)
         # What a tool made is on the disk before the event that names it.
-        draft = await atelier.attachments.keep(workflow.id, text_file("a", "blue"))
-        made = await atelier.repos.artefacts.keep(workflow.id, "made.txt", b"blue", "text/plain")
+        draft = await atelier.attachments.store(workflow.id, text_file("a", "blue"))
+        made = await atelier.repos.artefacts.store(workflow.id, "made.txt", b"blue", "text/plain")
         await atelier.attachments.drop(workflow.id, draft)
         assert await atelier.repos.artefacts.read(workflow.id, made) == b"blue"
 

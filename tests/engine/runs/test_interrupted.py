@@ -96,7 +96,7 @@ async def test_the_start_of_the_window_goes_on_with_nothing_that_its_person_did_
             await atelier.runs.live.interrupt(run_id, "command")
     model = ScriptedModel(["here"])
     async with open_atelier(model) as atelier:
-        await atelier.go_on()
+        await atelier.resume_pending()
         assert await ended_by(atelier, run_id) == [how]
         if how == "next_start":
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
@@ -140,7 +140,7 @@ async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
         await killed(atelier)
     again = Cast(Lead=[[batch("b2", ("Poet", "One."))], "Done."], Poet=["A verse.", "Another."])
     async with open_atelier(model_factory=again) as atelier:
-        await atelier.go_on()
+        await atelier.resume_pending()
         assert await atelier.runs.at_work() == {}
         assert [model.requests for model in again.models.values()] == [[], []]
         assert {row.status for row in (await team_rows(atelier, workflow_id)).values()} <= {RunStatus.INTERRUPTED, RunStatus.COMPLETED}
@@ -282,7 +282,7 @@ async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Open
         await atelier.workflows.purge(workflow_id)
     model = ScriptedModel(["here"])
     async with open_atelier(model) as atelier:
-        await atelier.go_on()
+        await atelier.resume_pending()
         [row] = await atelier.repos.runs.list(copy_id)
         assert row.status is RunStatus.PAUSED
         assert (await atelier.workflows.get(copy_id)).status is WorkflowStatus.PAUSED

@@ -26,7 +26,7 @@ from atelier_desk.engine.runs.memory_extraction import (
     KNOWN_EACH,
     MOST,
     facts_of,
-    told_of_themselves,
+    is_self_description,
 )
 from atelier_desk.llm import secrets
 from atelier_desk.llm.scripted import ScriptedModel
@@ -76,7 +76,7 @@ async def test_what_the_model_says_waits_on_the_card_of_the_turn_for_a_yes(open_
         assert (memory.content, memory.type, memory.proposed) == ("The user lives in Lyon.", MemoryType.KNOWLEDGE, True)
         assert (memory.workflow_id, memory.source, memory.agent_source) == (workflow_id, "agent", "Ada")
         assert await atelier.memories.list() == [], "nothing holds for all workflows before a yes"
-        assert (await atelier.memories.keep(memory.id, content=memory.content)).workflow_id is None
+        assert (await atelier.memories.accept(memory.id, content=memory.content)).workflow_id is None
         asked = model.requests[1]
         assert not asked.tools
         assert TOLD in asked.messages[1].content
@@ -200,7 +200,7 @@ async def test_what_is_known_or_was_deleted_is_not_proposed(open_atelier: Opener
         proposed = {each.content: each for each in await atelier.memories.of_turns([run_id])}
         assert set(proposed) == {"The user likes tea.", "Releases are on Fridays."}
         await atelier.memories.delete(proposed["The user likes tea."].id)
-        await atelier.memories.keep(proposed["Releases are on Fridays."].id, everywhere=False)
+        await atelier.memories.accept(proposed["Releases are on Fridays."].id, everywhere=False)
         _same, again = await turn(atelier, "And my bicycle?", workflow_id)
         assert await atelier.memories.of_turns([again]) == []
         _same, third = await turn(atelier, "My bicycle is green.", workflow_id, tools=("MemoryTool",))
@@ -243,10 +243,10 @@ async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) 
             await begun(model, requests + 1)
             model.gate = asyncio.Event()
             await begun(model, requests + 2)
-            assert [each.turn_id for each in await atelier.runs.remembering.looking([run_id])] == [run_id]
+            assert [each.turn_id for each in await atelier.runs.remembering.pending_turns([run_id])] == [run_id]
             await stop(run_id)
             await asyncio.sleep(0)
-            assert await atelier.runs.remembering.looking([run_id]) == []
+            assert await atelier.runs.remembering.pending_turns([run_id]) == []
             assert told == [run_id, run_id], "the screen is told when it begins and when it ends"
             assert await atelier.memories.proposed() == []
             unsubscribe()
@@ -256,11 +256,11 @@ async def test_a_failure_is_said_quietly_and_leaves_the_answer_alone(open_atelie
     async with open_atelier(["The T3.", ProviderError("The server is away.", code="offline"), facts()]) as atelier:
         atelier.runs.remembering.watch()
         workflow_id, run_id = await turn(atelier)
-        [said] = await atelier.runs.remembering.looking([run_id])
+        [said] = await atelier.runs.remembering.pending_turns([run_id])
         assert said.error == "The server is away."
         assert [each.kind for each in await atelier.repos.messages.page(workflow_id)] == ["queue", "reply"]
         assert len(await atelier.runs.remembering.ask(workflow_id)) == 1
-        assert await atelier.runs.remembering.looking([run_id]) == []
+        assert await atelier.runs.remembering.pending_turns([run_id]) == []
 
 
 async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
@@ -306,9 +306,9 @@ def test_any_reply_gives_a_few_facts_or_none(reply: str) -> None:
     "text", ["My dog is called Rex", "réponds toujours en français", "C’est à nous de voir", "I’m in Lyon", "je vis à Lyon"]
 )
 def test_what_tells_of_a_person(text: str) -> None:
-    assert told_of_themselves(text)
+    assert is_self_description(text)
 
 
 @pytest.mark.parametrize("text", ["Fix the failing test in src/main.py", "Traduis ce texte en anglais", "Images/marie.png", ""])
 def test_what_does_not(text: str) -> None:
-    assert not told_of_themselves(text)
+    assert not is_self_description(text)

@@ -278,7 +278,7 @@ def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
     script.add(body)
     out = project(script.events[-1], before, script.state, RunTotals())
     [row] = out.messages
-    [said] = out.said
+    [said] = out.payloads
     assert (row.kind, row.id) == ("rights_narrowed", said.message_id)
     assert said.details == row.details == {
         "denied": ["read_file(.env)"], "asked": ["git_push", "run_command(make)"], "folders": ["/x"], "untrusted": ["/y"], "stricter": False

@@ -72,7 +72,7 @@ async def test_it_is_edited_moved_and_taken_back(open_atelier: Opener) -> None:
         a, b, c = await busy.ids()
         await atelier.runs.waiting.edit(busy.workflow_id, a, "A, better")
         await atelier.runs.waiting.move(busy.workflow_id, c, 0)
-        assert (await atelier.runs.waiting.take_back(busy.workflow_id, b)).content == "b"
+        assert (await atelier.runs.waiting.withdraw(busy.workflow_id, b)).content == "b"
         assert await busy.queue() == ["c", "A, better"]
         with pytest.raises(UsageError):
             await atelier.runs.waiting.edit(busy.workflow_id, a, "  ")
@@ -129,7 +129,7 @@ async def test_they_survive_a_restart_and_can_be_taken_back_then(open_atelier: O
     async with open_atelier([]) as atelier:
         busy.atelier = atelier
         first, _second = await busy.ids()
-        await atelier.runs.waiting.take_back(busy.workflow_id, first)
+        await atelier.runs.waiting.withdraw(busy.workflow_id, first)
         assert await busy.queue() == ["b"]
     async with open_atelier([]) as atelier:
         busy.atelier = atelier

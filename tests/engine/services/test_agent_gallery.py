@@ -103,7 +103,7 @@ async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path:
         offered = {each.name for each in model.requests[0].tools}
         tools = {each: atelier.registry.get_tool(each) for each in config.tools}
         assert None not in tools.values(), "all of them exist"
-        assert {each for each, tool in tools.items() if tool is not None and not tool.lacks()} - offered <= NO_SKILLS
+        assert {each for each, tool in tools.items() if tool is not None and not tool.missing_setup()} - offered <= NO_SKILLS
         assert model.requests[0].messages[0].content.startswith(config.system_prompt)
         events = await atelier.repos.journal.events(run_id)
         [result] = [event.body.result for event in events if event.body.type == "tool_call_finished"]

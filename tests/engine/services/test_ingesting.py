@@ -223,7 +223,7 @@ async def test_a_pause_keeps_what_was_read_and_the_next_start_goes_on(open_ateli
         assert (await atelier.projects.states())[project.id].stage is IngestStage.PAUSED
         assert (await atelier.projects.get(project.id)).pending
     async with open_atelier() as atelier:
-        await atelier.projects.go_on()
+        await atelier.projects.resume_pending()
         state = await atelier.projects.wait(project.id)
         assert state is not None
         assert state.stage is IngestStage.DONE
@@ -283,7 +283,7 @@ async def test_what_looks_like_a_secret_only_by_a_later_rule_is_forgotten(
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
         first = await named(atelier, project, "check")
-        monkeypatch.setattr("atelier_desk.engine.projects.scan.looks_secret", lambda part: part == "store.py")
+        monkeypatch.setattr("atelier_desk.engine.projects.scan.is_secret_name", lambda part: part == "store.py")
         await read(atelier, project)
         found = await atelier.projects.find("check", project_ids=[project.id])
         assert first not in {each.entity.id for each in found}
@@ -519,16 +519,16 @@ async def test_two_projects_of_the_same_content_stay_apart(open_atelier: Opener,
 async def test_a_process_that_ended_with_what_it_was_told_is_told_again(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = Reader.tell
+    told = Reader.update_symbols
 
     async def killed_after(reader: Reader, symbols: Mapping[str, str | None], *, settled: bool = False) -> None:
         await told(reader, symbols, settled=settled)
-        monkeypatch.setattr(Reader, "tell", told)
+        monkeypatch.setattr(Reader, "update_symbols", told)
         await reader.aclose()
 
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
-        monkeypatch.setattr(Reader, "tell", killed_after)
+        monkeypatch.setattr(Reader, "update_symbols", killed_after)
         await read(atelier, project)
         around = await atelier.projects.explore(await named(atelier, project, "main"), relations=[RelationKind.CALLS])
         assert [each.entity.qualified for each in around.neighbours] == ["check"]

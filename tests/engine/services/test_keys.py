@@ -68,7 +68,7 @@ async def test_what_a_kill_left_of_a_write_is_deleted_at_the_next_start(open_ate
         with pytest.MonkeyPatch.context() as patch, pytest.raises(Killed):
             patch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(Killed))
             patch.setattr("pathlib.Path.unlink", lambda *_, **__: None)
-            atelier.vault.keep_in_file()
+            atelier.vault.store_in_file()
     assert len(holding(tmp_path)) == 1
     async with open_atelier():
         assert holding(tmp_path) == []

@@ -235,7 +235,7 @@ async def test_two_readings_that_follow_each_other_are_told_as_one(open_atelier:
         (code / "heron.py").write_text("def fly() -> None:\n    pass\n")
         (code / "egret.py").unlink()
     async with open_atelier() as atelier:
-        await atelier.projects.go_on()
+        await atelier.projects.resume_pending()
         await read(atelier, project)
         state = (await atelier.projects.states())[project.id]
         assert (state.changed, state.unchanged, state.removed) == (1, 0, 1)

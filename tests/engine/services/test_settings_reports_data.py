@@ -13,7 +13,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services.data import LOOK_S, restore_backup, verify_backup
+from atelier_desk.engine.services.data import POLL_S, restore_backup, verify_backup
 from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -206,7 +206,7 @@ async def test_a_data_folder_that_is_moved_is_told_once_and_its_return_too(open_
                 root.rename(tmp_path / "aside")
             elif there and not root.exists():
                 (tmp_path / "aside").rename(root)
-            await clock.advance(LOOK_S)
+            await clock.advance(POLL_S)
         watch.cancel()
         assert news == ["moved", ""]
         (problem,) = problems

@@ -30,7 +30,7 @@ from atelier_desk.domain.usage import UsageBy, UsageRow, UsageSum, as_csv, group
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import RunHandle
-from atelier_desk.engine.usage_totals import requests_of, spent_by
+from atelier_desk.engine.usage_totals import requests_of, usage_of
 from atelier_desk.storage.search import index as index_file
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -107,7 +107,7 @@ async def compare_with_the_journal(atelier: Atelier) -> None:
         for each in requests
         if each.time >= since
     }
-    assert await atelier.usage.spent_since(since) == pytest.approx(sum(once.values()))
+    assert await atelier.usage.cost_since(since) == pytest.approx(sum(once.values()))
 
 
 async def test_the_sums_are_those_of_the_headers_whatever_ran(open_atelier: Opener) -> None:
@@ -237,12 +237,12 @@ async def test_what_deleted_runs_used_counts_once_whatever_the_index_knows(open_
         index = atelier.datadir.history_index
     older = index.read_bytes()
     async with open_atelier() as atelier:
-        await atelier.repos.runs.purge([gone.run_id], await spent_by(atelier.repos, [gone.run_id]))
+        await atelier.repos.runs.purge([gone.run_id], await usage_of(atelier.repos, [gone.run_id]))
         assert summed(await atelier.usage.rows()).usage.tokens_input == 18
     index.write_bytes(older)
     async with open_atelier() as atelier:
         assert summed(await atelier.usage.rows()).usage.tokens_input == 18
-        assert await atelier.usage.spent_since(DAY_ONE - timedelta(days=9_000)) == pytest.approx(1.0)
+        assert await atelier.usage.cost_since(DAY_ONE - timedelta(days=9_000)) == pytest.approx(1.0)
 
 
 async def test_a_python_that_cannot_search_has_sums(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

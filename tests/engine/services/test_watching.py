@@ -30,7 +30,7 @@ async def until_found(atelier: Atelier, project: Project, name: str, *, there: b
 
 
 async def test_a_folder_that_was_away_is_followed_again(open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingestions, "LOOK_MS", 50)
+    monkeypatch.setattr(ingestions, "POLL_MS", 50)
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)

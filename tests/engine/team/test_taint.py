@@ -178,7 +178,7 @@ async def test_a_memory_of_it_taints_whoever_reads_it_in_another_workflow(open_a
             await atelier.runs.wait(await atelier.runs.send(await opened(atelier), "Work.", agent=me))
             assert await waiting(atelier) == asked
             for memory in await atelier.memories.proposed():
-                await atelier.memories.keep(memory.id)  # as it was written, so it is still the page's word
+                await atelier.memories.accept(memory.id)  # as it was written, so it is still the page's word
         await finish(atelier)
         # What a person writes in its place is theirs.
         (memory,) = await atelier.memories.list()

@@ -116,7 +116,7 @@ async def test_mending_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatc
     def spy(text: str) -> None:
         threads.append(threading.current_thread())
 
-    monkeypatch.setattr(repair, "_mend", spy)
+    monkeypatch.setattr(repair, "_repair", spy)
     await parse_arguments("{'a': 1}")
     assert threads
     assert threads[0] is not threading.main_thread()

@@ -71,12 +71,12 @@ def test_spans_are_runs_of_the_messages_words_and_nothing_else() -> None:
     ],
 )
 def test_priorities_are_taken_out_of_the_text(text: str, level: int | None, rest: str) -> None:
-    assert arguments.take_priority(text, EN) == (level, rest)
+    assert arguments.parse_priority(text, EN) == (level, rest)
 
 
 def test_french_priorities() -> None:
-    assert arguments.take_priority("appeler Ann, c'est urgent", FR) == (1, "appeler Ann")
-    assert arguments.take_priority("appeler Ann, priorité basse", FR) == (4, "appeler Ann")
+    assert arguments.parse_priority("appeler Ann, c'est urgent", FR) == (1, "appeler Ann")
+    assert arguments.parse_priority("appeler Ann, priorité basse", FR) == (4, "appeler Ann")
 
 
 def test_kinds_of_memory() -> None:

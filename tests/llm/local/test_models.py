@@ -170,5 +170,5 @@ def test_the_packaged_starter_is_whole_and_marked(models_dir: Path) -> None:
 
 def test_forgetting_a_file(store: ModelStore) -> None:
     path = downloaded(store, "a", gguf_bytes())
-    store.forget(path)
+    store.drop(path)
     assert store.get("a").sha256 is None

@@ -18,7 +18,7 @@ from atelier_desk.llm.dialects.native import NativeModel
 from atelier_desk.llm.dialects.xml import XmlModel
 from atelier_desk.llm.provider import named_in
 from atelier_desk.llm.replies.messages import arrange
-from atelier_desk.llm.replies.provider_data import kept, wants_data
+from atelier_desk.llm.replies.provider_data import needs_provider_data, storable
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember
 from tests.llm.streams import ADD, JSON, ask, called, collect, provider, reply_of, result
@@ -204,11 +204,11 @@ def test_what_cannot_be_read_is_nothing(data: str) -> None:
 
 def test_a_key_inside_is_never_kept() -> None:
     remember("sk-very-secret-key")
-    held = kept("p", "m", {"reasoning_details": [{"text": "the key is sk-very-secret-key"}]})
+    held = storable("p", "m", {"reasoning_details": [{"text": "the key is sk-very-secret-key"}]})
     assert held is not None
     assert (held.data, held.size > 0) == ("", True)
-    assert kept("p", "m", {}) is None
-    harmless = kept("p", "m", {"a": "b"})
+    assert storable("p", "m", {}) is None
+    harmless = storable("p", "m", {"a": "b"})
     assert harmless is not None
     assert harmless.belongs_to("p", "m")
 
@@ -237,7 +237,7 @@ def test_a_key_inside_is_never_kept() -> None:
     ],
 )
 def test_what_a_server_that_wants_data_says(detail: str, wanted: bool) -> None:
-    assert wants_data(ProviderError("{detail}", code="bad_request", detail=detail)) is wanted
+    assert needs_provider_data(ProviderError("{detail}", code="bad_request", detail=detail)) is wanted
 
 
 def test_a_field_is_named_by_its_whole_name() -> None:

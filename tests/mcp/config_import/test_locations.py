@@ -77,7 +77,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path
 async def test_the_file_of_every_program_is_found_and_read(open_atelier: Opener, machine: tuple[Path, Path]) -> None:
     home, project = machine
     async with open_atelier() as atelier:
-        found = {(each.program, each.path): each for each in await atelier.mcp_import.look([str(project)])}
+        found = {(each.program, each.path): each for each in await atelier.mcp_import.find_files([str(project)])}
         assert {(program, str(home / place)) for program, place in STARTED} <= set(found)
         assert len({program for program, _place in found}) == 15, "the eleven, and four that write as they do"
         for (program, path), file in found.items():

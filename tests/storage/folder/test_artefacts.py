@@ -20,8 +20,8 @@ def datadir(tmp_path: Path) -> DataDir:
 
 async def test_what_was_kept_is_read_again_and_kept_once(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
-    part = await artefacts.keep("w1", "a.png", b"bytes", "image/png")
-    again = await artefacts.keep("w1", "other name", b"bytes", "image/png")
+    part = await artefacts.store("w1", "a.png", b"bytes", "image/png")
+    again = await artefacts.store("w1", "other name", b"bytes", "image/png")
     assert (part.size, part.sha256) == (5, again.sha256)
     assert await artefacts.read("w1", part) == b"bytes"
     assert len(list((datadir.attachments / "w1").iterdir())) == 1
@@ -29,7 +29,7 @@ async def test_what_was_kept_is_read_again_and_kept_once(datadir: DataDir) -> No
 
 async def test_a_damaged_or_missing_one_is_an_error(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
-    part = await artefacts.keep("w1", "a.png", b"bytes", "image/png")
+    part = await artefacts.store("w1", "a.png", b"bytes", "image/png")
     path = datadir.attachments / "w1" / part.sha256
     path.write_bytes(b"bytez")
     with pytest.raises(StorageError, match=r"a\.png") as raised:
@@ -44,7 +44,7 @@ async def test_a_damaged_or_missing_one_is_an_error(datadir: DataDir) -> None:
 
 async def test_a_copy_is_another_workflow_s(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
-    part = await artefacts.keep("w1", "a", b"x", "")
+    part = await artefacts.store("w1", "a", b"x", "")
     await artefacts.copy("w1", "w2", part)
     await artefacts.copy("w3", "w2", part)
     assert await artefacts.read("w2", part) == b"x"
@@ -53,19 +53,19 @@ async def test_a_copy_is_another_workflow_s(datadir: DataDir) -> None:
 async def test_a_folder_that_cannot_be_written_is_told(datadir: DataDir) -> None:
     (datadir.attachments / "w1").write_text("in the way")
     with pytest.raises(StorageError):
-        await Artefacts(datadir).keep("w1", "a", b"x", "")
+        await Artefacts(datadir).store("w1", "a", b"x", "")
 
 
 async def test_on_a_full_disk_that_is_said_and_what_is_there_needs_no_room(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     artefacts = Artefacts(datadir)
-    part = await artefacts.keep("w1", "a", b"x", "")
+    part = await artefacts.store("w1", "a", b"x", "")
 
     def full(*_given: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files, "write_atomic", full)
-    assert await artefacts.keep("w1", "a", b"x", "") == part
-    for attempt in (artefacts.keep("w1", "b", b"y", ""), artefacts.copy("w1", "w2", part)):
+    assert await artefacts.store("w1", "a", b"x", "") == part
+    for attempt in (artefacts.store("w1", "b", b"y", ""), artefacts.copy("w1", "w2", part)):
         with pytest.raises(StorageError) as raised:
             await attempt
         assert raised.value.code == "disk_full"

@@ -227,10 +227,10 @@ async def test_no_list_of_workflows_ends_by_itself(repos: Repositories) -> None:
     assert len(await repos.workflows.list(deleted=True, limit=len(made) + 1)) == len(made)
     assert len(await repos.workflows.list(deleted=True, offset=len(made) - 2)) == 2
     assert set(await repos.workflows.deleted_before(at)) == {each.id for each in made}
-    assert await repos.workflows.taken(["n0"]) == set()
+    assert await repos.workflows.existing_names(["n0"]) == set()
     await repos.store.write(Statement("UPDATE workflow SET deleted_at = NONE RETURN NONE", {}))
     assert len(await repos.workflows.list(filed=True, archived=False)) == len(made)
-    assert await repos.workflows.taken(["n0", "n7", "other"]) == {"n0", "n7"}
+    assert await repos.workflows.existing_names(["n0", "n7", "other"]) == {"n0", "n7"}
 
 
 async def test_purging_an_id_that_is_a_path_deletes_no_folder(repos: Repositories, datadir: DataDir) -> None:

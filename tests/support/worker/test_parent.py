@@ -229,7 +229,7 @@ PAGE = ("atelier_desk.web.page_text", ("http://a.org/", "text/plain", "utf-8"))
 
 
 def test_a_thread_is_given_the_answer_too_and_all_of_a_large_file_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parent, "_LOOK_S", 0.01)  # looked at before it has read anything; a pipe holds 64 KB
+    monkeypatch.setattr(parent, "_POLL_S", 0.01)  # looked at before it has read anything; a pipe holds 64 KB
     page = b"word " * 400_000
     assert ask_in_thread(*PAGE, page, limit_s=60).value["total"] == 2_000_000
     for options in ({"stopped": lambda: True}, {"limit_s": 0.01}):

@@ -212,7 +212,7 @@ async def test_a_patch_that_fails_changes_nothing(call: Calls, ws: Path, files: 
     assert (await call("edit_file", patch=patch))["code"] == code
     assert sorted(path.name for path in ws.iterdir()) == ["a.py"]
     assert (ws / "a.py").read_text() == CODE
-    assert not files.kept.of(call.context.workflow_id)
+    assert not files.store.of(call.context.workflow_id)
 
 
 async def test_a_file_somebody_changed_since_it_was_read_is_refused(call: Calls, ws: Path) -> None:
@@ -262,7 +262,7 @@ async def test_a_patch_that_fails_between_a_write_and_its_move_changes_nothing(
     patch = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** End Patch"
     assert not (await call("edit_file", patch=patch))["success"]
     assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "x\n"}
-    assert files.kept.of(call.context.workflow_id) == []
+    assert files.store.of(call.context.workflow_id) == []
 
 
 def test_what_a_call_says_of_itself(registry: ToolRegistry) -> None:
@@ -297,7 +297,7 @@ async def test_every_change_can_be_undone(call: Calls, ws: Path, files: Workspac
         ("copy_file", {"source": "new/n.txt", "destination": "moved/b.py", "overwrite": True}),
     ):
         assert (await call(tool, **arguments))["success"], (tool, arguments)
-    changes = files.kept.of(call.context.workflow_id)
+    changes = files.store.of(call.context.workflow_id)
     assert all(done.problem is None for done in undo(files, changes))
     assert {str(path.relative_to(ws)): path.read_text() if path.is_file() else None for path in ws.rglob("*")} == before
     assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o755

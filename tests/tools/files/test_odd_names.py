@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.support.text import name_on_disk, readable_name
 from tests.tools.conftest import Calls
 
@@ -25,11 +25,11 @@ def odd(ws: Path) -> list[str]:
 
 
 async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words(call: Calls, ws: Path, odd: list[str]) -> None:
-    listed = mended((await call("list_directory", path="."))["entries"])
+    listed = sanitized((await call("list_directory", path="."))["entries"])
     assert [row["name"] for row in listed] == odd
-    found = mended((await call("search_files", pattern="needle"))["matches"])
+    found = sanitized((await call("search_files", pattern="needle"))["matches"])
     assert sorted(row["path"] for row in found) == odd
-    globbed = mended(await call("glob_files", pattern="*.txt"))
+    globbed = sanitized(await call("glob_files", pattern="*.txt"))
     assert all(name in str(globbed) for name in odd)
     for name in odd:
         assert "needle" in str(await call("read_file", path=name))
@@ -47,4 +47,4 @@ async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words
 def test_a_name_is_the_same_after_it_was_shown(name: str) -> None:
     shown = readable_name(name)
     assert name_on_disk(shown) == name
-    assert mended(shown).encode() == mended(name).encode()
+    assert sanitized(shown).encode() == sanitized(name).encode()

@@ -98,7 +98,7 @@ async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(cal
             seen.append((data, media_type, prompt))
             return "A red bicycle."
 
-    services.seer = Eye()
+    services.image_describer = Eye()
     (ws / "a.png").write_bytes(PNG)
     (ws / "a.txt").write_text("x")
     told = await call("describe_image", path="a.png", prompt="What is it?")
@@ -109,13 +109,13 @@ async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(cal
 
 async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServices, tmp_path: Path) -> None:
     maker = services.maker = Painter(tmp_path / "web")
-    services.seer = ImageDescriber(None, None, ManualClock())  # type: ignore[arg-type]
+    services.image_describer = ImageDescriber(None, None, ManualClock())  # type: ignore[arg-type]
     always = ["read_image", "list_images", "render_3d_asset"]
     made = ["generate_image", "generate_multiview_images", "generate_3d_from_image", "generate_3d_from_text"]
     assert call.registry.configured((), ("media_ops",)) == [*always, *made]
     maker.settings = MediaSettings()
     assert call.registry.configured((), ("media_ops",)) == always
-    services.seer.model = "local/eye"
+    services.image_describer.model = "local/eye"
     assert "describe_image" in call.registry.configured((), ("media_ops",))
 
 

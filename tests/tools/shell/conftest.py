@@ -91,6 +91,6 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 @pytest.fixture
 def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
     """What would be read-only for the command otherwise can be changed, as on systems without mounts."""
-    monkeypatch.setattr(sandbox, "KEPT", ())
+    monkeypatch.setattr(sandbox, "PROTECTED_GIT_FILES", ())
     monkeypatch.setattr(sandbox, "PINNED", "")
     monkeypatch.setattr(ProtectedFiles, "read_only", property(lambda self: (), lambda self, found: None), raising=False)

@@ -24,7 +24,7 @@ async def test_a_command_s_changes_are_taken_back(bench: Bench, files: Workspace
     result = await bench.run("bash work.sh")
     assert result.data["changed_files"] == ["deleted gone.txt", "changed in.txt", "created made.txt"]
     assert [part.path for part in result.parts if isinstance(part, FileChange)] == ["gone.txt", "in.txt", "made.txt"]
-    changes = files.kept.of("w")
+    changes = files.store.of("w")
     assert {(change.run_id, change.call_id, change.command) for change in changes} == {("r", "c", True)}
     assert not [each for each in undo(files, changes) if each.problem]
     assert (bench.root / "in.txt").read_text() == (bench.root / "gone.txt").read_text() == "b\na\nb\n"
@@ -43,7 +43,7 @@ async def test_one_that_fails_or_is_stopped_too(bench: Bench, files: WorkspaceFi
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    assert [change.path for change in files.kept.of("w")] == ["in.txt", "b.txt"]
+    assert [change.path for change in files.store.of("w")] == ["in.txt", "b.txt"]
 
 
 async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(bench: Bench, files: WorkspaceFiles) -> None:
@@ -51,7 +51,7 @@ async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(
     (bench.root / "many.sh").write_text("for each in $(seq 30); do echo $each > f$each; done\n")
     result = await bench.call("run_command", replace(bench.context, agent_name="Ann"), command="bash many.sh", modifies_files=True)
     assert (len(result.data["changed_files"]), result.data["changed_total"]) == (20, 30)
-    assert {change.agent_name for change in files.kept.of("w")} == {"Ann"}
+    assert {change.agent_name for change in files.store.of("w")} == {"Ann"}
 
 
 async def test_a_folder_that_a_command_moves_away_is_said_to_be_gone_and_not_to_be_large(bench: Bench, files: WorkspaceFiles) -> None:

@@ -42,7 +42,7 @@ async def test_a_person_keeps_or_discards_what_is_held(bench: Bench, tmp_path: P
     assert not list((data / "checkpoints/held/-launcher").iterdir()), "handed over"
     assert person.calls_git() == []
     held_file_answers.discard(files, "w", other.id)
-    held_file_answers.keep(files, "w", lib.id)
+    held_file_answers.accept(files, "w", lib.id)
     assert str(person.canary) in (person.root / "lib/.git/config").read_text(), "it is the person's own wish now"
     assert "fsmonitor" not in (person.root / "other/.git/config").read_text()
     assert files.held.of("w") == []
@@ -56,11 +56,11 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
     (left / "config").write_text("[core]\n\tfsmonitor = x\n")
     (left.parent / "1-2-1").mkdir()
     files = WorkspaceFiles(data / "checkpoints", (data,))
-    files.held.forget_workflows(files.held.workflows())
+    files.held.delete_workflows(files.held.workflows())
     settle_all(files)
     (held,) = files.held.of("w")
     assert (held.path, held.workflow_id) == ("lib/.git/config", "")
-    held_file_answers.keep(files, "w", held.id)
+    held_file_answers.accept(files, "w", held.id)
     assert (bench.root / "lib/.git/config").read_text() == "[core]\n\tfsmonitor = x\n"
 
 

@@ -41,15 +41,15 @@ def hold(files: WorkspaceFiles, ws: Path, path: str, text: str, *, replaces: str
     (ws / path).parent.mkdir(parents=True, exist_ok=True)
     (ws / path).write_text(text)
     with files.root(ws).located(path, follow=False) as (folder, name):
-        files.held.take(files.held_record(Author("w"), ws, path).model_copy(update={"replaces": replaces}), folder, name)
+        files.held.move_out(files.held_record(Author("w"), ws, path).model_copy(update={"replaces": replaces}), folder, name)
 
 
 @pytest.mark.parametrize("path", [f".husky/{ACUTE}", f"{ACUTE}/AGENTS.md", ".husky/⟨E9⟩", ".husky/café"])
 def test_what_is_kept_gets_its_own_name_again(files: WorkspaceFiles, ws: Path, path: str) -> None:
     hold(files, ws, path, "new")
-    [held] = WorkspaceFiles(files.kept.folder, ()).held.of("w")
+    [held] = WorkspaceFiles(files.store.folder, ()).held.of("w")
     assert held.path == path.replace("\udce9", "⟨E9⟩")
-    held_file_answers.keep(files, "w", held.id)
+    held_file_answers.accept(files, "w", held.id)
     assert (ws / path).read_text() == "new"
     assert files.held.of("w") == []
 
@@ -60,7 +60,7 @@ def test_two_names_stay_two(files: WorkspaceFiles, ws: Path) -> None:
     one, two = files.held.of("w")
     assert (one.path, two.path) == (".husky/caf⟨E9⟩", ".husky/caf⟨E8⟩")
     held_file_answers.discard(files, "w", one.id)
-    held_file_answers.keep(files, "w", two.id)
+    held_file_answers.accept(files, "w", two.id)
     assert [each.name for each in (ws / ".husky").iterdir()] == [GRAVE]
 
 
@@ -70,7 +70,7 @@ def test_what_it_replaces_is_not_lost(files: WorkspaceFiles, ws: Path) -> None:
     (ws / path).write_text("somebody else's")
     [held] = files.held.of("w")
     with pytest.raises(ConflictError) as refused:
-        held_file_answers.keep(files, "w", held.id)
+        held_file_answers.accept(files, "w", held.id)
     assert (refused.value.code, "caf⟨E9⟩" in str(refused.value)) == ("changed", True)
     held_file_answers.discard(files, "w", held.id)
     (ws / path).write_text("old")
@@ -78,11 +78,11 @@ def test_what_it_replaces_is_not_lost(files: WorkspaceFiles, ws: Path) -> None:
     hold(files, ws, path, "new", replaces=was)
     (ws / path).write_text("old")
     [held] = files.held.of("w")
-    held_file_answers.keep(files, "w", held.id)
+    held_file_answers.accept(files, "w", held.id)
     assert (ws / path).read_text() == "new"
     [before] = files.held.of("w")
     (ws / path).unlink()
-    held_file_answers.keep(files, "w", before.id)
+    held_file_answers.accept(files, "w", before.id)
     assert (ws / path).read_text() == "old"
 
 
@@ -95,7 +95,7 @@ def test_what_a_launcher_held_is_handed_over(files: WorkspaceFiles, ws: Path) ->
     settle_all(files)
     [held] = files.held.of("w")
     assert held.path == "lib/.git/hooks/caf⟨E9⟩"
-    held_file_answers.keep(files, "w", held.id)
+    held_file_answers.accept(files, "w", held.id)
     assert (ws / path).read_text() == "new"
 
 

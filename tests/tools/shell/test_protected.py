@@ -195,7 +195,7 @@ async def test_a_folder_full_of_new_ones_is_held_as_a_whole(bench: Bench, files:
     assert result.data["held"] == [".vscode"]
     assert not (bench.root / ".vscode").exists()
     (held,) = files.held.of("w")
-    assert held_file_answers.keep(files, "w", held.id) is None
+    assert held_file_answers.accept(files, "w", held.id) is None
     assert len(list((bench.root / ".vscode").iterdir())) == 200
     assert files.held.of("w") == []
 
@@ -206,14 +206,14 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     await bench.run("bash make.sh")
     first, second = files.held.of("w")
     assert (first.path, second.path) == (".husky/pre-commit", "AGENTS.md")
-    change = held_file_answers.keep(files, "w", first.id)
+    change = held_file_answers.accept(files, "w", first.id)
     assert (bench.root / ".husky/pre-commit").read_text() == "two\n"
     assert os.access(bench.root / ".husky/pre-commit", os.X_OK)
     assert change is not None
     assert change.undoable
     (bench.root / "AGENTS.md").write_text("of a person\n")
     with pytest.raises(Exception, match="is there by now"):
-        held_file_answers.keep(files, "w", second.id)
+        held_file_answers.accept(files, "w", second.id)
     assert (bench.root / "AGENTS.md").read_text() == "of a person\n"
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
     (bench.root / "AGENTS.md").unlink()
@@ -224,10 +224,10 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     await bench.run("rm -r notes && ln -s . notes")
     (third,) = files.held.of("w")
     with pytest.raises(Exception, match="is there by now") as refused:
-        held_file_answers.keep(files, "w", third.id)
+        held_file_answers.accept(files, "w", third.id)
     assert (refused.value.params["path"], (bench.root / "AGENTS.md").exists()) == ("notes", False)  # type: ignore[attr-defined]
     (bench.root / "notes").unlink()
-    held_file_answers.keep(files, "w", third.id)
+    held_file_answers.accept(files, "w", third.id)
     assert (bench.root / "notes/AGENTS.md").read_text() == "three\n"
     assert files.held.of("w") == []
     # What was kept is there from now on, and read-only for programs.

@@ -55,7 +55,7 @@ def tree(ws: Path) -> dict[str, str | None]:
 
 
 def taken_back(files: WorkspaceFiles, *changes: Change) -> None:
-    assert [each.problem for each in undo(files, changes or files.kept.of("w"))] == [None] * len(changes or files.kept.of("w"))
+    assert [each.problem for each in undo(files, changes or files.store.of("w"))] == [None] * len(changes or files.store.of("w"))
 
 
 ACTS: dict[str, Callable[[WorkspaceFiles, Path], object]] = {
@@ -92,10 +92,10 @@ def test_each_change_is_made_recorded_and_taken_back(files: WorkspaceFiles, ws: 
     ACTS[act](files, ws)
     changed, said = AFTER[act]
     assert tree(ws) == {path: text for path, text in {**before, **changed}.items() if text != ""}
-    (change,) = files.kept.of("w")
+    (change,) = files.store.of("w")
     assert {name: getattr(change, name) for name in said} == said
     assert (change.run_id, change.call_id, change.agent_name, change.command, change.root) == ("run", "call", "Ada", True, str(ws))
-    assert files.kept.pending() == []
+    assert files.store.pending() == []
     if change.folder:
         place = ws / (change.moved_to or change.path)
         handle = os.open(place.parent, os.O_RDONLY)
@@ -103,7 +103,7 @@ def test_each_change_is_made_recorded_and_taken_back(files: WorkspaceFiles, ws: 
         os.close(handle)
     taken_back(files, change)
     assert tree(ws) == before
-    assert files.kept.get("w", change.id).undone_by
+    assert files.store.get("w", change.id).undone_by
 
 
 @pytest.mark.parametrize("act", ACTS)
@@ -119,15 +119,15 @@ def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
             patch.setattr(f"atelier_desk.workspace.root.{name}", _killed)
         if act == "make folder":
             patch.setattr(ConfinedRoot, "make_folder", _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "drop", lambda change: None)
         patch.setattr(os, "unlink", _killed)
         with pytest.raises(KeyboardInterrupt):
             ACTS[act](files, ws)
-    (pending,) = files.kept.pending()
+    (pending,) = files.store.pending()
     assert pending.temporary in (path.name for path in ws.rglob("*")) or act not in ("write", "create", "copy", "copy folder")
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    assert (again.kept.pending(), again.kept.of("w")) == ([], [])
+    assert (again.store.pending(), again.store.of("w")) == ([], [])
     for name in pending.made:  # an empty folder that was made for it may stay
         assert not list((ws / name).rglob(f"{TEMPORARY}*"))
         shutil.rmtree(ws / name, ignore_errors=True)
@@ -144,16 +144,16 @@ def test_a_kill_after_the_last_step_leaves_the_change_made(
 ) -> None:
     before = tree(ws)
     with monkeypatch.context() as patch:
-        patch.setattr(files.kept, "finish", _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "finish", _killed)
+        patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
             ACTS[act](files, ws)
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    (change,) = again.kept.of("w")
+    (change,) = again.store.of("w")
     _there, said = AFTER[act]
     assert {name: getattr(change, name) for name in said} == said
-    assert (again.kept.pending(), bool(change.after)) == ([], True)
+    assert (again.store.pending(), bool(change.after)) == ([], True)
     taken_back(again, change)
     assert tree(ws) == before
 
@@ -163,8 +163,8 @@ def test_a_kill_at_a_link_leaves_the_change_made(files: WorkspaceFiles, ws: Path
     (ws / "link").symlink_to("nothing" if act.endswith("nothing") else "a")
     undone = files.delete(AUTHOR, at(ws, "link")) if act.startswith("bring") else None
     with monkeypatch.context() as patch:
-        patch.setattr(files.kept, "finish", _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "finish", _killed)
+        patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
             if act.startswith("move"):
                 files.move(AUTHOR, at(ws, "link"), at(ws, "moved"))
@@ -172,13 +172,13 @@ def test_a_kill_at_a_link_leaves_the_change_made(files: WorkspaceFiles, ws: Path
                 files.write(AUTHOR, at(ws, "link"), b"new")
             else:
                 undo(files, [undone])
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    assert again.kept.pending() == []
+    assert again.store.pending() == []
     if undone is not None:
-        assert (again.kept.get("w", undone.id).undone_by != "", (ws / "link").is_symlink()) == (True, True)
+        assert (again.store.get("w", undone.id).undone_by != "", (ws / "link").is_symlink()) == (True, True)
         return
-    (change,) = again.kept.of("w")
+    (change,) = again.store.of("w")
     if act.endswith("nothing"):
         assert (change.action, change.after, (ws / "nothing").read_text()) == ("created", sha("new"), "new")
         return
@@ -192,13 +192,13 @@ def test_a_kill_in_an_undo_through_a_link_is_finished(files: WorkspaceFiles, ws:
     change = files.write(AUTHOR, at(ws, "link"), b"new")
     assert change is not None
     with monkeypatch.context() as patch:
-        patch.setattr(files.kept, "finish", _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "finish", _killed)
+        patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
             undo(files, [change])
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    assert (again.kept.pending(), again.kept.get("w", change.id).undone_by != "") == ([], True)
+    assert (again.store.pending(), again.store.get("w", change.id).undone_by != "") == ([], True)
     assert ((ws / "a").read_text(), (ws / "link").is_symlink()) == ("old", True)
 
 
@@ -208,13 +208,13 @@ def test_what_a_kill_left_beside_a_name_that_somebody_made_a_link_is_deleted(
     with monkeypatch.context() as patch:
         for owner, name in ((module.transfer, "delete"), (ConfinedRoot, "rename")):
             patch.setattr(owner, name, _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
             files.copy(AUTHOR, at(ws, "a"), at(ws, "b"))
-    (pending,) = files.kept.pending()
+    (pending,) = files.store.pending()
     assert (ws / pending.temporary).exists()
     (ws / "b").symlink_to("d/x")
-    WorkspaceFiles(files.kept.folder).recover()
+    WorkspaceFiles(files.store.folder).recover()
     assert list(ws.rglob(f"{TEMPORARY}*")) == []
 
 
@@ -223,17 +223,17 @@ def test_a_move_that_a_kill_cut_off_is_made_only_where_it_is_there_and_not_here(
     files: WorkspaceFiles, ws: Path, gone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(files.kept, "finish", _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "finish", _killed)
+        patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
             files.move(AUTHOR, at(ws, "a"), at(ws, "b"))
     if gone in ("target", "both"):
         (ws / "b").unlink()
     if gone == "target":
         (ws / "a").write_text("old")
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    assert (len(again.kept.of("w")), again.kept.pending()) == (1 if gone == "source" else 0, [])
+    assert (len(again.store.of("w")), again.store.pending()) == (1 if gone == "source" else 0, [])
 
 
 def test_a_write_that_a_kill_cut_off_is_not_made_where_somebody_else_wrote(
@@ -241,15 +241,15 @@ def test_a_write_that_a_kill_cut_off_is_not_made_where_somebody_else_wrote(
 ) -> None:
     for path in ("a", "b"):
         with monkeypatch.context() as patch:
-            patch.setattr(files.kept, "finish", _killed)
-            patch.setattr(files.kept, "drop", lambda change: None)
+            patch.setattr(files.store, "finish", _killed)
+            patch.setattr(files.store, "drop", lambda change: None)
             with pytest.raises(KeyboardInterrupt):
                 files.write(AUTHOR, at(ws, path), b"agent")
     (ws / "a").write_text("mine")
     (ws / "b").unlink()
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     again.recover()
-    assert (again.kept.of("w"), again.kept.pending()) == ([], [])
+    assert (again.store.of("w"), again.store.pending()) == ([], [])
     assert (ws / "a").read_text() == "mine"
 
 
@@ -264,14 +264,14 @@ def test_what_an_exchange_took_out_is_given_back_when_it_was_somebody_else_s(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(ConfinedRoot, "write", _killed)
-        patch.setattr(files.kept, "drop", lambda change: None)
+        patch.setattr(files.store, "drop", lambda change: None)
         with pytest.raises(KeyboardInterrupt):
             files.write(AUTHOR, at(ws, "a"), b"agent")
-    (pending,) = files.kept.pending()
+    (pending,) = files.store.pending()
     (ws / "a").write_text(stands)
     if out is not None:
         (ws / pending.temporary).write_text(out)
-    WorkspaceFiles(files.kept.folder).recover()
+    WorkspaceFiles(files.store.folder).recover()
     assert ((ws / "a").read_text(), list(ws.glob(f"{TEMPORARY}*"))) == (left, [])
 
 
@@ -307,7 +307,7 @@ def test_what_is_refused_changes_nothing(files: WorkspaceFiles, ws: Path, call: 
     with pytest.raises(ToolError) as refused:
         act(files, ws)
     assert (refused.value.code, named in str(refused.value)) == (code, True), str(refused.value)
-    assert (tree(ws), files.kept.of("w"), files.kept.pending()) == (before, [], [])
+    assert (tree(ws), files.store.of("w"), files.store.pending()) == (before, [], [])
 
 
 def test_a_file_that_is_not_as_expected_is_not_even_moved_away(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,7 +326,7 @@ def test_what_is_so_already_is_no_change(files: WorkspaceFiles, ws: Path) -> Non
     assert files.write(AUTHOR, at(ws, "a"), b"old") is None
     assert files.write(AUTHOR, at(ws, "a"), b"old", mode=0o640, expected=b"old", was=sha("old")) is None
     assert files.make_folder(AUTHOR, at(ws, "d")) is None
-    assert files.kept.of("w") == []
+    assert files.store.of("w") == []
     change = files.write(AUTHOR, at(ws, "a"), b"old", mode=0o600)
     assert change is not None
     assert (change.mode, (ws / "a").stat().st_mode & 0o777) == (0o640, 0o600)
@@ -359,10 +359,10 @@ def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_tak
     for act in ("create", "move", "copy", "make folder"):
         shutil.rmtree(ws / "n", ignore_errors=True)
         with monkeypatch.context() as patch:
-            real = files.kept.begin
-            patch.setattr(files.kept, "begin", lambda change, real=real: ((ws / "n").mkdir(exist_ok=True), real(change)))
+            real = files.store.begin
+            patch.setattr(files.store, "begin", lambda change, real=real: ((ws / "n").mkdir(exist_ok=True), real(change)))
             ACTS[act](files, ws)
-        change = files.kept.of("w")[-1]
+        change = files.store.of("w")[-1]
         assert "n" not in change.made, act
         taken_back(files, change)
         assert (ws / "n").is_dir(), act
@@ -382,7 +382,7 @@ def test_marks_of_what_was_read_outside_go_with_a_file(files: WorkspaceFiles, ws
     files.write(tainted, at(ws, "a"), b"new")
     files.copy(AUTHOR, at(ws, "a"), at(ws, "c"))
     files.move(AUTHOR, at(ws, "a"), at(ws, "b"))
-    again = WorkspaceFiles(files.kept.folder)
+    again = WorkspaceFiles(files.store.folder)
     assert [again.marks.of(str(ws / name)) for name in ("b", "c", "d/x")] == [("evil.org",), ("evil.org",), ()]
 
 
@@ -398,7 +398,7 @@ def test_a_deletion_is_brought_back_where_its_file_changed_in_the_last_moment(
     monkeypatch.setattr(module.trash, "put", late)
     with pytest.raises(ToolError) as refused:
         files.delete(AUTHOR, at(ws, "a"), was=sha("old"))
-    assert (refused.value.code, (ws / "a").read_text(), files.kept.of("w")) == ("changed", "mine", [])
+    assert (refused.value.code, (ws / "a").read_text(), files.store.of("w")) == ("changed", "mine", [])
 
 
 def test_what_stays_beside_a_deletion_is_named(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -411,13 +411,13 @@ def test_what_stays_beside_a_deletion_is_named(files: WorkspaceFiles, ws: Path, 
         patch.setattr(module.transfer, "delete", refuses)
         with pytest.raises(ToolError) as told:
             files.delete(AUTHOR, at(ws, "a"))
-    (change,) = files.kept.of("w")
+    (change,) = files.store.of("w")
     assert told.value.code == "denied"
     assert str(told.value) == (
         f"a is in the trash, but not all of it can be deleted from its disk (Permission denied): the rest is in {change.temporary}. "
         "Tell the user."
     )
-    assert (files.kept.pending(), (ws / "a").exists()) == ([], False)
+    assert (files.store.pending(), (ws / "a").exists()) == ([], False)
     taken_back(files, change)
     assert (ws / "a").read_text() == "old"
 
@@ -432,10 +432,10 @@ def test_what_a_kill_left_beside_a_deletion_is_deleted_and_what_a_link_leads_to_
         for place in (ws, ws / "d", outside):
             (place / change.temporary).write_text("x")
         (ws / path).symlink_to("d" if path == "link" else outside)
-        files.kept.begin(change)
-        again = WorkspaceFiles(files.kept.folder)
+        files.store.begin(change)
+        again = WorkspaceFiles(files.store.folder)
         again.recover()
-        assert again.kept.pending() == []
+        assert again.store.pending() == []
         assert [(place / change.temporary).exists() for place in (ws, ws / "d", outside)] == [False, True, True]
 
 
@@ -460,10 +460,10 @@ def test_what_a_command_did_is_noted_and_taken_back(
     assert (change.action, change.before, change.after) == (
         action, sha(before.decode()) if before else "", sha(after.decode()) if after else "",
     )  # fmt: skip
-    assert files.kept.of("w") == [change]
-    assert files.kept.trashed() == ({change.id} if action == "deleted" else set())
+    assert files.store.of("w") == [change]
+    assert files.store.trashed() == ({change.id} if action == "deleted" else set())
     if action == "deleted":
-        assert (files.kept.folder / "trash" / change.id / "content").stat().st_ino in synced
+        assert (files.store.folder / "trash" / change.id / "content").stat().st_ino in synced
     taken_back(files, change)
     assert (path.read_bytes() if path.exists() else None) == before
     if before is not None:

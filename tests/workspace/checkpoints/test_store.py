@@ -58,7 +58,7 @@ def names(kept: CheckpointFiles) -> set[str]:
 
 
 def test_where_everything_is(kept: CheckpointFiles) -> None:
-    assert kept.keep(DATA) == NAME
+    assert kept.store(DATA) == NAME
     kept.begin(change("0002-b"))
     kept.save(change())
     kept.set_cleaned_by("token")
@@ -79,14 +79,14 @@ def test_no_name_leads_out_of_the_folder(kept: CheckpointFiles, call: Callable[[
 
 def test_a_content_is_what_was_kept_or_said_to_be_damaged_or_gone(kept: CheckpointFiles) -> None:
     assert (kept.has(NAME), kept.size_of(NAME)) == (False, 0)
-    kept.keep(DATA)
+    kept.store(DATA)
     path = kept.folder / "objects" / NAME[:2] / NAME[2:]
     assert (kept.content(NAME), kept.has(NAME), kept.size_of(NAME)) == (DATA, True, len(DATA))
     path.write_bytes(b"c0ntent")
     with pytest.raises(NotFoundError) as damaged:
         kept.content(NAME)
     assert (damaged.value.code, str(path) in str(damaged.value)) == ("damaged", True)
-    assert kept.keep(DATA) == NAME
+    assert kept.store(DATA) == NAME
     assert kept.content(NAME) == DATA, "the same content again replaces what was damaged"
     kept.drop_content(NAME)
     kept.drop_content(NAME)  # once more is no error
@@ -155,7 +155,7 @@ def test_what_records_name_is_known_only_where_all_can_be_read(kept: CheckpointF
 @pytest.mark.parametrize("there", ["content", "trash", "both"])
 def test_records_that_are_all_gone_are_missed_while_what_they_named_is_there(kept: CheckpointFiles, there: str) -> None:
     if there != "trash":
-        kept.keep(DATA)
+        kept.store(DATA)
     if there != "content":
         with kept.trash_folder("0001-a", make=True):
             pass

@@ -68,4 +68,4 @@ def test_a_pipe_in_the_place_of_any_of_them_is_not_waited_for(tmp_path: Path) ->
     (tmp_path / ".git/objects/info/alternates").unlink()
     program = shutil.which("git")
     assert program is not None
-    assert repository.look(program, tmp_path / "sub", [tmp_path]).unknown == ()
+    assert repository.inspect(program, tmp_path / "sub", [tmp_path]).unknown == ()

@@ -303,7 +303,7 @@ def test_a_check_ends_what_goes_on_changing(root: Path, held: Path, monkeypatch:
         assert not (root / ".git/hooks/update").exists()
         (root / ".git/hooks/update").write_text(str(number))
         assert guard.check(lambda: True)
-    assert len(guard.said()["held"]) == guarded_files.MOST_CHANGES, "the same again is held once"
+    assert len(guard.report()["held"]) == guarded_files.MOST_CHANGES, "the same again is held once"
     (root / ".git/hooks/update").write_text("last")
     assert not guard.check(lambda: True)
     monkeypatch.setattr(guarded_files, "MOST_CHANGES", 1_000)

@@ -88,7 +88,7 @@ def test_what_git_runs_is_looked_at_now_and_then_for_a_tenth_of_the_time(
     looks += [(looks[1][0] + takes + due - 0.01, 1), (looks[1][0] + takes + due, 2)]
     for now, count in looks:
         clock.now = now
-        assert checks.look(lambda: True) == ""
+        assert checks.check(lambda: True) == ""
         assert guard.checks == count
 
 
@@ -98,21 +98,21 @@ def test_only_what_is_new_is_told_and_a_command_that_goes_on_is_ended(launch: Mo
     for paths in ([], ["a"], ["a"], ["a", "b"]):
         guard.done["put_back"] = paths
         clock.now += 1.0
-        assert checks.look(lambda: True) == ""
+        assert checks.check(lambda: True) == ""
     assert told == [{"put_back": ["a"]}, {"put_back": ["a", "b"]}]
     guard.kept = False
     clock.now += 1.0
-    assert checks.look(lambda: True) == "repositories"
+    assert checks.check(lambda: True) == "repositories"
     never = launch.Checks(Guard(clock), 0, told.append)
     clock.now += 1000.0
-    assert (never.look(lambda: True), len(told)) == ("", 2)
+    assert (never.check(lambda: True), len(told)) == ("", 2)
     assert launch.Checks(None, 1.0, told.append).look(lambda: True) == ""
 
 
 @pytest.fixture
 def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Who watches a command that may have three processes and 1000 bytes, on a system where ``found`` are there, with ``held`` bytes."""
-    monkeypatch.setattr(launch, "TELLS", True)
+    monkeypatch.setattr(launch, "CAN_LIST_CHILDREN", True)
     watch = launch.LaunchWatch({"processes": 3, "memory": 1000})
     watch.found, watch.held = [], 0
     asked: list[tuple[list[int], int]] = []
@@ -137,28 +137,28 @@ def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 ])  # fmt: skip
 def test_a_command_may_use_what_its_limits_say_and_no_more(watch: Any, count: int, held: int, why: str) -> None:
     watch.found, watch.held = list(range(count)), held
-    assert watch.look(None) == why
+    assert watch.check(None) == why
     assert watch.asked in ([], [(watch.found, 0)])
 
 
 def test_shared_memory_of_its_own_namespace_is_counted(watch: Any) -> None:
-    watch.look(SimpleNamespace(keys=7))
+    watch.check(SimpleNamespace(keys=7))
     assert watch.asked == [([], 7)]
 
 
 def test_one_that_cannot_be_seen_for_two_seconds_is_ended(watch: Any, clock: Clock) -> None:
     clock.now += 50.0
-    assert watch.look(None) == ""
+    assert watch.check(None) == ""
     watch.found = None
     for step, why in ((1.0, ""), (1.0, ""), (0.5, "unknown")):
         clock.now += step
-        assert watch.look(None) == why
+        assert watch.check(None) == why
 
 
 def test_it_is_looked_at_ten_times_a_second(watch: Any, clock: Clock) -> None:
     for step, looks in ((0.0, 1), (0.05, 1), (0.06, 2), (0.09, 2), (0.02, 3)):
         clock.now += step
-        watch.look(None)
+        watch.check(None)
         assert len(watch.asked) == looks
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from atelier_desk.workspace.processes import usage
 
-pytestmark = pytest.mark.skipif(not usage.tells(), reason="this system does not tell the children of processes")
+pytestmark = pytest.mark.skipif(not usage.is_supported(), reason="this system does not tell the children of processes")
 
 CANNOT_TELL = [errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.ENOMEM, errno.EIO]
 
@@ -48,7 +48,7 @@ def test_what_cannot_be_read_is_said(monkeypatch: pytest.MonkeyPatch, number: in
 
 def test_no_proc_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_arguments: False)
-    assert not usage.tells()
+    assert not usage.is_supported()
     with pytest.raises(usage.UnknownError):
         usage.descendants(os.getpid())
 

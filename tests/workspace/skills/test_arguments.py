@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.workspace.skills.arguments import filled, joined, length_with, names_of, split, values_of, variables, wants, with_values
+from atelier_desk.workspace.skills.arguments import (
+    filled,
+    has_placeholder,
+    joined,
+    length_with,
+    names_of,
+    split,
+    values_of,
+    variables,
+    with_values,
+)
 
 
 @pytest.mark.parametrize(
@@ -40,8 +50,8 @@ def test_braces_are_places_in_prompts_alone() -> None:
 
 
 def test_whether_a_text_wants_arguments() -> None:
-    assert wants("Do $ARGUMENTS")
-    assert not wants("It costs $5.00 in $HOME")
+    assert has_placeholder("Do $ARGUMENTS")
+    assert not has_placeholder("It costs $5.00 in $HOME")
 
 
 @given(st.lists(st.text(max_size=12), max_size=6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.engine.attached_text import looks_secret
+from atelier_desk.engine.attached_text import is_secret_name
 from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.run_denials import Denials
@@ -23,7 +23,7 @@ def test_a_link_with_a_harmless_name_brings_no_secret_along(tmp_path: Path) -> N
     links = {"notes.txt": ".env", "more": ".ssh", "out.txt": "../outside.txt", "fine.txt": "real.txt"}
     for name, target in links.items():
         (folder / name).symlink_to(target)
-    text = included("Read @notes.txt, @more/config, @out.txt, @.env and @fine.txt", [ConfinedRoot(folder)], looks_secret)
+    text = included("Read @notes.txt, @more/config, @out.txt, @.env and @fine.txt", [ConfinedRoot(folder)], is_secret_name)
     assert "abc" not in text
     assert '<named_file path="fine.txt">\nwhat it needs\n</named_file>' in text
 
@@ -34,7 +34,7 @@ def test_what_a_rule_denies_is_named_and_not_read(tmp_path: Path) -> None:
     rule = PermissionRule(text="read_file(prod.yml)", action=Action.DENY)
     denials = Denials(path_denials.bans([rule]), (str(tmp_path),), str(tmp_path))
     for name in ("prod.yml", "other.txt"):
-        assert "abc" in included(f"See @{name}", [ConfinedRoot(tmp_path)], looks_secret)
-        text = included(f"See @{name}", [ConfinedRoot(tmp_path)], looks_secret, denials)
+        assert "abc" in included(f"See @{name}", [ConfinedRoot(tmp_path)], is_secret_name)
+        text = included(f"See @{name}", [ConfinedRoot(tmp_path)], is_secret_name, denials)
         assert "abc" not in text
         assert f"[@{name} is left out: the permission rule “read_file(prod.yml)” denies reading it.]" in text

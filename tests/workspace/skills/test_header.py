@@ -16,19 +16,19 @@ from atelier_desk.workspace.skills.header import Document, read, split_names
 
 def test_a_header_is_read_with_marks_and_line_ends_of_other_systems() -> None:
     found = read("\ufeff---\r\nname: pdf\r\ndescription: >\r\n  Reads\r\n  files\r\n---\r\n\r\n# Body\r\n")
-    assert (found.text("name"), found.text("description"), found.body, found.mended) == ("pdf", "Reads files", "# Body", False)
+    assert (found.text("name"), found.text("description"), found.body, found.repaired) == ("pdf", "Reads files", "# Body", False)
 
 
 def test_a_colon_in_a_value_is_mended() -> None:
     found = read("---\nname: pdf\ndescription: Use when: the user has a PDF\n---\nBody")
-    assert found.mended
+    assert found.repaired
     assert found.text("description") == "Use when: the user has a PDF"
 
 
 @pytest.mark.parametrize("value", ["[file] [focus]", "[--all] <path>", "*.py files", '"a" or b', "{{file}} now", "@file", "`cmd`"])
 def test_a_value_that_begins_like_yaml_and_is_none_is_text(value: str) -> None:
     found = read(f"---\ndescription: Reviews\nargument-hint: {value}\nallowed-tools: [Read, Grep]\n---\nB")
-    assert (found.text("argument-hint"), found.words("allowed-tools"), found.mended) == (value, ("Read", "Grep"), True)
+    assert (found.text("argument-hint"), found.words("allowed-tools"), found.repaired) == (value, ("Read", "Grep"), True)
 
 
 NEARLY: dict[str, tuple[str, dict[str, str]]] = {
@@ -50,7 +50,7 @@ def test_what_is_nearly_yaml_is_read(name: str) -> None:
     header, wanted = NEARLY[name]
     found = read(f"---\n{header}\n---\nB")
     assert {field: found.text(field) for field in wanted} == wanted
-    assert (found.mended, found.body) == (True, "B")
+    assert (found.repaired, found.body) == (True, "B")
 
 
 @pytest.mark.parametrize(

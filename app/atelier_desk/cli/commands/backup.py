@@ -25,7 +25,7 @@ async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Writing and checking the backup…")):
         info = await atelier.data.backup_create(path)
-    return _described(info, _("Backup written and checked: {path}", path=path), status=OK if info.whole else FAILED)
+    return _described(info, _("Backup written and checked: {path}", path=path), status=OK if info.complete else FAILED)
 
 
 async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
@@ -34,7 +34,7 @@ async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await verify_backup(path, arguments.data_root)
     other = () if info.own else Note(_("It was made by an earlier version or another installation, or was changed since."))
-    return _described(info, _("The backup is complete: {path}", path=path), other, status=OK if info.whole else FAILED)
+    return _described(info, _("The backup is complete: {path}", path=path), other, status=OK if info.complete else FAILED)
 
 
 async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:

@@ -6,10 +6,10 @@ import asyncio
 from argparse import Namespace
 from collections.abc import Coroutine
 
-from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, tell_missing, tell_unread
+from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, warn_about_missing, warn_about_unread
 from atelier_desk.cli.attaching import attached_files
 from atelier_desk.cli.files import workspace
-from atelier_desk.cli.follow import Follower, let_go_on
+from atelier_desk.cli.follow import Follower, resume_team
 from atelier_desk.cli.notices import TASK_STATES
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.render import TextRenderer
@@ -45,7 +45,7 @@ async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     out.catch_ctrl_c(session.ctrl_c)
     try:
         if workflow is not None:
-            await session.stoppable(session.go_on())
+            await session.stoppable(session.resume())
         while True:
             typed = await out.ask(PROMPT)
             session.pressed_once = False
@@ -57,7 +57,7 @@ async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:
                 if await session.command(typed.strip()):
                     return 0
             else:
-                await session.stoppable(session.say(typed))
+                await session.stoppable(session.send(typed))
     finally:
         out.catch_ctrl_c(None)
 
@@ -121,15 +121,15 @@ class _Session:
             self._out.prompt(self._prompt)
         return True
 
-    async def say(self, text: str) -> None:
+    async def send(self, text: str) -> None:
         """Send a message and show the turn; what goes wrong is said, and the chat goes on."""
         try:
             who = await chosen_agent(self._atelier, self._arguments, self._workflow)
             if self._workflow is None:
                 folders = workspace(self._out, self._arguments)
                 self._workflow = await self._atelier.workflows.create(name_from(text), who.agent_id, folders, choices=who.choices)
-                await tell_unread(self._atelier, self._out, folders)
-            await tell_missing(self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace)
+                await warn_about_unread(self._atelier, self._out, folders)
+            await warn_about_missing(self._atelier, self._out, (await self._atelier.workflows.get(self._workflow.id)).workspace)
             follower = await self._follower(self._workflow.id)
             with follower.begun():
                 run_id = await self._atelier.runs.send(
@@ -140,7 +140,7 @@ class _Session:
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
 
-    async def go_on(self) -> None:
+    async def resume(self) -> None:
         """Show the end of the workflow, and resume what was cut off or waits."""
         assert self._workflow is not None
         for entry in await self._atelier.workflows.transcript(self._workflow.id, limit=6):
@@ -152,7 +152,7 @@ class _Session:
         ]
         for run in alive[-1:]:
             follower = await self._follower(self._workflow.id)
-            await follower.begin(run.id, let_go_on(self._atelier, run), may_be_over=True)
+            await follower.begin(run.id, resume_team(self._atelier, run), may_be_over=True)
             self._owns = follower.owns
             if follower.owns:
                 self._run_id = run.id
@@ -207,7 +207,7 @@ class _Session:
         except AtelierError as error:
             self._out.note(_("Error: {problem}", problem=error.localized(_)), "error")
             return
-        await self.stoppable(self.say(text))
+        await self.stoppable(self.send(text))
 
     async def _with_values(self, typed: str, name: str) -> str:
         """What was typed, with the values that a prompt of the person's own lacks; without those that were left empty."""

@@ -8,7 +8,7 @@ from functools import partial
 from atelier_desk.cli.files import folders, path_of
 from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Note, Result, Shown, Table, tell
+from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
 from atelier_desk.domain.change import Change, portions
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.engine.atelier import Atelier
@@ -29,7 +29,7 @@ from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.failure_text import in_words
 
-TOLD_EVERY = 10
+REPORT_EVERY = 10
 """Portions of an undo between two lines that tell how far it is."""
 
 
@@ -88,7 +88,7 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     parts = portions(change.id for change in chosen)
     for number, part in enumerate(parts, 1):
         done += await atelier.files.undo(workflow.id, part, force=arguments.force)
-        if number % TOLD_EVERY == 0 and number < len(parts):
+        if number % REPORT_EVERY == 0 and number < len(parts):
             out.note(_("{done} of {total} changes", done=number_format.number(len(done)), total=number_format.number(len(chosen))))
     undone = [each.change for each in done if each.problem is None]
     left = [in_words(each.problem) for each in done if each.problem is not None]
@@ -127,12 +127,12 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
     failed, done = [], []
     for each in chosen:
         try:
-            await (atelier.files.keep if kept else atelier.files.discard)(workflow.id, each.id)
+            await (atelier.files.accept_held if kept else atelier.files.discard)(workflow.id, each.id)
         except AtelierError as error:
             failed.append({"id": each.id, "path": each.path, "error": in_words(error)})
             continue
         done.append({"id": each.id, "path": each.path, "error": ""})
-        tell(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
+        print_note(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
     problems = (Note(_("Left: {reason}", reason=each["error"]), "warn") for each in failed)
     return Result([*done, *failed], problems, status=FAILED if failed else OK)
 
@@ -165,7 +165,7 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 
 
 async def kept(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    found = await atelier.files.kept()
+    found = await atelier.files.undo_storage()
     oldest = found.oldest.isoformat() if found.oldest else None
     return Result({"bytes": found.size, "changes": found.changes, "oldest": oldest}, retained_text(found))
 
@@ -206,7 +206,7 @@ async def _decide(atelier: Atelier, arguments: Namespace, out: Output, *, truste
     words = N_("{folder} is trusted: agents follow its instructions.") if trusted else N_("{folder} is not trusted.")
     for folder in found:
         await atelier.files.trust(folder, trusted)
-        tell(out, _(words, folder=folder))
+        print_note(out, _(words, folder=folder))
     return Result([{"folder": folder, "trusted": trusted} for folder in found], ())
 
 

@@ -14,7 +14,7 @@ from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp
 from atelier_desk.cli.mcp_output import described, health_of, health_text, waits_of
 from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Note, Result, Shown, Table, tell
+from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.engine import mcp_server
@@ -70,7 +70,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.mcp.save(config, secrets, new=True)
     for agent in agents:
         await atelier.mcp.give(config.name, agent.id, True)
-    tell(out, _("Added {name}.", name=config.name))
+    print_note(out, _("Added {name}.", name=config.name))
     health = None if arguments.no_test else await atelier.mcp.test(config.name)
     return Result(
         {**described(await atelier.mcp.get(config.name)), "test": health_of(health) if health is not None else None},

@@ -8,7 +8,7 @@ from atelier_desk.cli.files import folders, path_of, read_text
 from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
 from atelier_desk.cli.mcp_output import described, found_text, preview
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Note, Result, tell
+from atelier_desk.cli.result import Note, Result, print_note
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.mcp_import import completed
@@ -22,7 +22,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     found: list[tuple[str, FoundServer]] = []
     bundle = ""
     if arguments.source is None:
-        for file in await atelier.mcp_import.look(folders(out, arguments.workspace or [])):
+        for file in await atelier.mcp_import.find_files(folders(out, arguments.workspace or [])):
             if file.problem is not None:
                 out.note(f"{file.path}: {file.problem.localized(_)}", "warn")
             found += [(f"{file.program}: {file.path}", each) for each in file.servers]
@@ -50,7 +50,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
             await need_mcp_keyring(atelier, completed(each, answers)[1])
             status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
             added.append(described(status))
-            tell(out, _("Added {name}.", name=status.name))
+            print_note(out, _("Added {name}.", name=status.name))
     if wanted is not None or not found:
         return Result(added, ())
     more = Note(_("Nothing was added yet. To add: the same with --add [NAME …]"))

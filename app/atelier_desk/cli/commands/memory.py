@@ -90,7 +90,7 @@ def _proposals(found: Sequence[Memory]) -> Result:
 
 async def keep(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if not arguments.undo:
-        return _shown(await atelier.memories.keep(arguments.id, everywhere=not arguments.here))
+        return _shown(await atelier.memories.accept(arguments.id, everywhere=not arguments.here))
     home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
     if home is None:
         raise UsageError(_("Name the workflow to keep it in: --workflow ID."))

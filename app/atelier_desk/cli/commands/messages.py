@@ -50,7 +50,7 @@ async def regenerate(atelier: Atelier, arguments: Namespace, out: Output) -> Res
     workflow = await atelier.workflows.get(arguments.id)
     turn = arguments.run or workflow.head_run_id or ""
     if turn:
-        await _tell_again(atelier, turn, out)
+        await _announce_again(atelier, turn, out)
     run_id = await atelier.runs.regenerate(workflow.id, turn, provider=arguments.provider, model=arguments.model)
     run = await atelier.runs.wait(run_id)
     said = [entry.message for entry in await atelier.workflows.transcript(workflow.id) if entry.message.run_id == run_id]
@@ -75,7 +75,7 @@ async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     return 0
 
 
-async def _tell_again(atelier: Atelier, run_id: str, out: Output) -> None:
+async def _announce_again(atelier: Atelier, run_id: str, out: Output) -> None:
     """Say what is done once more with the turn: before it is, so that Ctrl-C still helps."""
     turn = await atelier.teams.transcript(run_id)
     said = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)

@@ -125,7 +125,7 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
         if one.differs or every:
             today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
             when = moment(one.time, seconds=True)
-            rows.append((when, one.agent_name, f"{one.tool}  {one.detail}", f"{acted(one.said)} ({ground(one.said)})", today))
+            rows.append((when, one.agent_name, f"{one.tool}  {one.detail}", f"{acted(one.recorded)} ({ground(one.recorded)})", today))
     if rows:
         yield Table((_("when"), _("agent"), _("call"), _("then"), _("today")), rows)
     different, unknown = sum(one.differs for one in once), sum(one.again is None for one in once)
@@ -191,7 +191,7 @@ async def _export(atelier: Atelier, wanted: AuditFilter, arguments: Namespace, o
 def _replayed(one: Replayed) -> dict[str, object]:
     return {
         "time": one.time.isoformat(), "run_id": one.run_id, "call_id": one.call_id, "agent": one.agent_name, "tool": one.tool,
-        "call": one.detail, "then": one.said, "again": one.again, "today": one.today, "same": one.same,
+        "call": one.detail, "then": one.recorded, "again": one.again, "today": one.today, "same": one.same,
         "differs": one.differs, "answered": one.answered,
     }  # fmt: skip
 

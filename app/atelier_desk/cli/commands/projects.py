@@ -29,10 +29,10 @@ from atelier_desk.storage.graph import is_entity_id
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
-LOOK_S = 0.2
+POLL_S = 0.2
 """Seconds between two looks whether a reading is over."""
 DELETED = N_("The project {name} was deleted while it was being indexed.")
-SAID_S = 1.0
+REPORT_S = 1.0
 """Seconds between two lines about how far it is."""
 
 
@@ -203,9 +203,9 @@ async def _followed(atelier: Atelier, project: Project, out: Output) -> IngestSt
     loop, said, told = asyncio.get_running_loop(), asyncio.get_running_loop().time(), ""
     try:
         while not waiting.done():
-            await asyncio.wait([waiting], timeout=LOOK_S)
+            await asyncio.wait([waiting], timeout=POLL_S)
             state = (await atelier.projects.states()).get(project.id)
-            if state is not None and not waiting.done() and loop.time() - said >= SAID_S:
+            if state is not None and not waiting.done() and loop.time() - said >= REPORT_S:
                 said = loop.time()
                 words = f"{state_word(state)}  {state.path if state.total else ''}".rstrip()
                 if words != told:

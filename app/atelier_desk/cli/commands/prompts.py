@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from atelier_desk.cli.files import path_of, read_text, text_or_input
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Note, Result, Table, tell
+from atelier_desk.cli.result import Note, Result, Table, print_note
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.engine.atelier import Atelier
@@ -65,7 +65,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         stored.append(described(done.prompt))
         if done.ignored:
             out.note(_("{file}: not taken over: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
-        tell(out, f"/{done.prompt.name}")
+        print_note(out, f"/{done.prompt.name}")
     return Result(stored, ())
 
 

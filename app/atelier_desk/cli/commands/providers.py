@@ -9,7 +9,7 @@ from atelier_desk.cli.files import path_of
 from atelier_desk.cli.header_options import headers_of, need_keyring
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED
-from atelier_desk.cli.result import Note, Result, Table, report, tell
+from atelier_desk.cli.result import Note, Result, Table, print_note, report
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.provider import NO_KEYRING, KeyPlace, ProviderConfig, ProviderHealth
 from atelier_desk.engine.atelier import Atelier
@@ -102,7 +102,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         if not health.ok:
             out.note(_verdict(config.name, health), "error")
         else:
-            tell(out, _verdict(config.name, health))
+            print_note(out, _verdict(config.name, health))
     return status
 
 

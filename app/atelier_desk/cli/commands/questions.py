@@ -34,7 +34,7 @@ async def answer(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     asked = await atelier.questions.get(arguments.id)
     if arguments.set or arguments.accept or arguments.decline:
         options, text = _for_server(asked, arguments)
-    answered = await atelier.questions.answer_with(arguments.id, options, text, go_on=_goes_on(asked, arguments))
+    answered = await atelier.questions.answer_with(arguments.id, options, text, go_on=_resumes_here(asked, arguments))
     status = report(out, _closed(answered, _("answered")))
     if answered.spec.url and "accept" in answered.selected_options:
         # Only told: a program that is not looked at opens nothing.
@@ -42,7 +42,7 @@ async def answer(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     return status
 
 
-def _goes_on(asked: UserQuestion, arguments: Namespace) -> bool:
+def _resumes_here(asked: UserQuestion, arguments: Namespace) -> bool:
     """Whether the run goes on in this process: a command that is over at once must not begin a call to a server that it then cuts off."""
     return asked.spec.asker is None or bool(getattr(arguments, "holder", False))
 
@@ -72,7 +72,7 @@ def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], s
 
 async def skip(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     asked = await atelier.questions.get(arguments.id)
-    return _closed(await atelier.questions.skip(arguments.id, go_on=_goes_on(asked, arguments)), _("skipped"))
+    return _closed(await atelier.questions.skip(arguments.id, go_on=_resumes_here(asked, arguments)), _("skipped"))
 
 
 def _closed(asked: UserQuestion, state: str) -> Result:

@@ -40,7 +40,7 @@ async def move(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await _named(atelier, arguments)
-    await atelier.runs.waiting.take_back(arguments.workflow, message.message_id)
+    await atelier.runs.waiting.withdraw(arguments.workflow, message.message_id)
     return await list_(atelier, arguments, out)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.agent_options import tell_missing
-from atelier_desk.cli.follow import Follower, let_go_on
+from atelier_desk.cli.agent_options import warn_about_missing
+from atelier_desk.cli.follow import Follower, resume_team
 from atelier_desk.cli.grammar.resume import LIMITS
 from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
@@ -31,7 +31,7 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     begun, statuses = out.request.run_id if out.request.again else "", []
     if begun:
         given = arguments if await _nothing_since(atelier, out.request) else None
-        statuses.append(await take_up(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
+        statuses.append(await continue_stream(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
         if not arguments.all:
             return statuses[0]
     people = await Responders.create(atelier, out, arguments)
@@ -46,7 +46,7 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         out.note(_("Nothing to resume."))
         return 0
     for id in dict.fromkeys(run.workflow_id for run in chosen):
-        await tell_missing(atelier, out, (await atelier.workflows.get(id)).workspace)
+        await warn_about_missing(atelier, out, (await atelier.workflows.get(id)).workspace)
     statuses += [await _resume_one(atelier, out, run, people, arguments, raised) for run in chosen]
     return next((status for status in WORST_FIRST if status in statuses), 0)
 
@@ -56,7 +56,7 @@ async def _nothing_since(atelier: Atelier, request: Request) -> bool:
     return (await atelier.workflows.get(request.workflow_id)).stream_seq == request.since
 
 
-async def take_up(atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None) -> int:
+async def continue_stream(atelier: Atelier, arguments: Namespace, out: Output, run: Run, resuming: Namespace | None = None) -> int:
     """Go on with a run that this command began in a process that has ended, and with its stream where that stopped.
 
     ``resuming`` are the arguments of a ``resume`` that has not done yet what it was asked for.
@@ -114,16 +114,16 @@ async def _resume_one(
     stepper = Stepper(atelier, out, free=not arguments.step)
     renderer = renderer_for(out, quiet=getattr(arguments, "quiet", False))
     follower = Follower(atelier, out, workflow.id, renderer, people, stepper)
-    await follower.begin(run.id, _go_on(atelier, run, arguments, raised), may_be_over=after is not None)
+    await follower.begin(run.id, _resume(atelier, run, arguments, raised), may_be_over=after is not None)
     return await follower.follow(run.id, pending=True, after=after)
 
 
-async def _go_on(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[str, float]) -> None:
+async def _resume(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[str, float]) -> None:
     """Let the run go on; with ``--step`` it stands before its next step, which the follower takes."""
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:
-        await let_go_on(atelier, run, amounts, finish=arguments.finish)
+        await resume_team(atelier, run, amounts, finish=arguments.finish)
     elif raised or arguments.finish:
-        await let_go_on(atelier, run, amounts, finish=arguments.finish, stepping=True)
+        await resume_team(atelier, run, amounts, finish=arguments.finish, stepping=True)
     elif not any(each.root_run_id == run.id for each in await atelier.stepping.waiting(run.workflow_id)):
         await atelier.runs.steering.resume(run.id, mode=RunMode.STEPPING, steps=0)

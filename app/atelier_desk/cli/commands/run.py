@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import suppress
 
-from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, tell_missing, tell_unread
+from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, warn_about_missing, warn_about_unread
 from atelier_desk.cli.attaching import attachments
-from atelier_desk.cli.commands.resume import take_up
+from atelier_desk.cli.commands.resume import continue_stream
 from atelier_desk.cli.files import schema_from, workspace
 from atelier_desk.cli.follow import Follower
 from atelier_desk.cli.output import Output
@@ -26,7 +26,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     begun = await _begun(atelier, out)
     if begun is not None:
-        return await take_up(atelier, arguments, out, begun)
+        return await continue_stream(atelier, arguments, out, begun)
     if arguments.prompt == arguments.schema == "-":
         raise UsageError(N_("Standard input is either the prompt or the schema."))
     schema = await schema_from(out, arguments.schema) if arguments.schema is not None else None
@@ -42,9 +42,9 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     granted = tuple(dict.fromkeys((*workflow.workspace, *folders)))
     if granted != workflow.workspace:
         await atelier.workflows.set_workspace(workflow.id, granted)
-    await tell_missing(atelier, out, granted)
+    await warn_about_missing(atelier, out, granted)
     if not out.json and not arguments.quiet:
-        await tell_unread(atelier, out, granted)
+        await warn_about_unread(atelier, out, granted)
     stepper = Stepper(atelier, out) if arguments.step else None
     follower = Follower(atelier, out, workflow.id, renderer_for(out, quiet=arguments.quiet), people, stepper)
     mode = RunMode.STEPPING if arguments.step else RunMode.AUTO

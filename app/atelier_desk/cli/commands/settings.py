@@ -21,12 +21,12 @@ ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approva
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = dict(_flat(await atelier.settings.get()))
-    return Result(found, Table((_("setting"), _("value")), [(key, _told(value)) for key, value in found.items()]))
+    return Result(found, Table((_("setting"), _("value")), [(key, _value_text(value)) for key, value in found.items()]))
 
 
 async def get(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     value = _known(dict(_flat(await atelier.settings.get())), arguments.key)
-    return Result(value, _told(value))
+    return Result(value, _value_text(value))
 
 
 async def set_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -58,5 +58,5 @@ def _known(found: dict[str, object], key: str) -> Any:
     return found[key]
 
 
-def _told(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -8,7 +8,7 @@ from functools import partial
 
 from atelier_desk.cli.files import folders, path_of
 from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Note, Result, Shown, Table, tell
+from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.skills import ListedSkill
 from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
@@ -72,7 +72,7 @@ async def trust(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = folders(out, arguments.folder)
     for folder in found:
         await atelier.files.trust(folder, True)
-        tell(out, _("{folder} is trusted: its skills are used, and agents read its instructions.", folder=folder))
+        print_note(out, _("{folder} is trusted: its skills are used, and agents read its instructions.", folder=folder))
     return Result({"trusted": found}, ())
 
 

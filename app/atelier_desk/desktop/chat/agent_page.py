@@ -15,10 +15,10 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.state import Member
-from atelier_desk.desktop.team.state_labels import figures, state_look, state_text, task
+from atelier_desk.desktop.team.state_labels import figures, state_icon, state_text, task
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class AgentPage(QWidget):
         for key in ("Alt+Left", "Esc"):
             shortcut = QShortcut(QKeySequence(key), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(self.crumbs.go_up)
-        say(self, name=N_("Sub-agent"))
+            shortcut.activated.connect(self.crumbs.open_parent)
+        bind_text(self, name=N_("Sub-agent"))
         bind(self._show, on="language")
 
     def _build(self) -> None:
@@ -187,7 +187,7 @@ class AgentPage(QWidget):
     def _show(self) -> None:
         member = self.member
         self.crumbs.show_path(self._team.state.path(self.run_id) or [member])
-        _icon, _role, kind = state_look(member)
+        _icon, _role, kind = state_icon(member)
         if self._holding and (self._holding != self.run_id or member.held or member.over):
             self._holding = ""
         self._pill.show_state(_("pausing…") if self._holding else state_text(member), "warn" if self._holding else kind)
@@ -226,7 +226,7 @@ class AgentPage(QWidget):
         if self.member.status == "awaiting_parent":
             self._steering.answer(self.run_id, text)
         else:
-            self._steering.say(self.run_id, text, strategy)
+            self._steering.send_to_agent(self.run_id, text, strategy)
 
     def _toggle_pause(self) -> None:
         if self.member.held:

@@ -30,7 +30,7 @@ class Breadcrumb(QWidget):
         self.setObjectName("agent-breadcrumb")
         self._path: list[Member] = []
         self._shown: list[tuple[str, str]] = []
-        self.back = control(IconButton("chevron-left", parent=self), "agent-back", on=self.go_up)
+        self.back = control(IconButton("chevron-left", parent=self), "agent-back", on=self.open_parent)
         self._row = fill(QHBoxLayout(self), self.back, margins=(0, 0, 0, 0), spacing=2)
         self._parts: list[QWidget] = []
         bind(self._show)
@@ -93,7 +93,7 @@ class Breadcrumb(QWidget):
         shown.setContentsMargins(6, 0, 0, 0)
         return shown
 
-    def go_up(self) -> None:
+    def open_parent(self) -> None:
         """To the parent of the one in view."""
         if len(self._path) > 1:
             self.chosen.emit(self._path[-2].run_id)

@@ -100,13 +100,13 @@ class ChatHeader(QWidget):
         self.models.chosen.connect(self.model_chosen)
         self.more.effort_chosen.connect(self.effort_chosen)
         self.answering.show_some()
-        bind(self._dress)
+        bind(self._apply_style)
 
     def add(self, widget: QWidget) -> None:
         """Give a widget a place beside who answers."""
         self._added.append(widget)
         self._row.insertWidget(self._row.indexOf(self.answering) + len(self._added), widget)
-        self._dress()
+        self._apply_style()
 
     def order_stops(self) -> None:
         """Let the Tab key go from left to right, also through what was added later."""
@@ -122,7 +122,7 @@ class ChatHeader(QWidget):
         self.state.setVisible(on)
         self._fit()
 
-    def _fit_soon(self) -> None:
+    def _schedule_fit(self) -> None:
         """After another font scale, once the label has its new font."""
         QTimer.singleShot(0, self, self._fit)
 
@@ -131,7 +131,7 @@ class ChatHeader(QWidget):
         self.title.ensurePolished()  # before it is first shown it does not have the font of a title
         whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
         self._fold(whole)
-        room = self.width() - self._taken()
+        room = self.width() - self._reserved_width()
         names = self.answering.sizeHint().width() - self.answering.minimumSizeHint().width()
         beside = room - self.meter.sizeHint().width() - self._row.spacing()
         if self.isVisible():
@@ -154,7 +154,7 @@ class ChatHeader(QWidget):
         items = [self._row.itemAt(number) for number in range(self._row.count())]
         return [part for each in items if each is not None and (part := each.widget()) is not None and not part.isHidden()]
 
-    def _taken(self) -> int:
+    def _reserved_width(self) -> int:
         """Pixels that everything but the title and the usage needs at least."""
         margins = self._row.contentsMargins()
         widths = [each.minimumSizeHint().width() + self._row.spacing() for each in self._parts() if each not in (self.title, self.meter)]
@@ -199,14 +199,14 @@ class ChatHeader(QWidget):
         hint = super().minimumSizeHint()
         return QSize(hint.width() - max(0, names) - max(0, title) - usage, hint.height())
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         """All that can be pressed in the line has one height."""
         look = theme()
         for part in (self.left, self.right, self.more, self.answering, *self._added):
             part.setFixedHeight(look.px(_HEIGHT))
         for part in (self.agents, self.models):
             part.setFixedHeight(look.px(_HEIGHT) - 2)
-        self._fit_soon()
+        self._schedule_fit()
 
 
 def _picker(name: str, tip: str, parent: QWidget) -> Picker:

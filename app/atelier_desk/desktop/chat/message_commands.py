@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.compose.agent_and_model import key_of
 from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
 from atelier_desk.desktop.chat.speech import Speaker, no_voice_words
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten
 
@@ -51,50 +51,57 @@ class MessageAction:
     own: bool = True
 
 
-def _said(entry: Entry) -> bool:
+def _has_content(entry: Entry) -> bool:
     return bool(entry.content) and entry.kind != "notice"
 
 
 def _replied(entry: Entry) -> bool:
-    return _said(entry) and entry.kind != "user" and not entry.live
+    return _has_content(entry) and entry.kind != "user" and not entry.live
 
 
-def _kept(entry: Entry) -> bool:
-    return _said(entry) and bool(entry.run_id) and not entry.live and not entry.pending
+def _is_stored(entry: Entry) -> bool:
+    return _has_content(entry) and bool(entry.run_id) and not entry.live and not entry.pending
 
 
 def _asked(entry: Entry) -> bool:
-    return entry.kind == "user" and _kept(entry)
+    return entry.kind == "user" and _is_stored(entry)
 
 
 def _answer(entry: Entry) -> bool:
-    return entry.kind == "assistant" and _kept(entry)
+    return entry.kind == "assistant" and _is_stored(entry)
 
 
 COMMANDS = (
-    MessageAction("copy", N_("Copy"), N_("Copy message"), "copy", "copy", _said, own=False),
-    MessageAction("copy-text", N_("Copy as plain text"), N_("Copy message as plain text"), "file-text", "copy_text", _said, own=False),
-    MessageAction("quote", N_("Quote"), N_("Quote message"), "quote", "", _said, own=False),
-    MessageAction("read-aloud", N_("Read aloud"), N_("Read message aloud, or stop"), "volume-2", "read_aloud", _said, own=False),
+    MessageAction("copy", N_("Copy"), N_("Copy message"), "copy", "copy", _has_content, own=False),
+    MessageAction(
+        "copy-text", N_("Copy as plain text"), N_("Copy message as plain text"), "file-text", "copy_text", _has_content, own=False
+    ),
+    MessageAction("quote", N_("Quote"), N_("Quote message"), "quote", "", _has_content, own=False),
+    MessageAction("read-aloud", N_("Read aloud"), N_("Read message aloud, or stop"), "volume-2", "read_aloud", _has_content, own=False),
     MessageAction("export", N_("Export…"), N_("Export message…"), "download", "export", _replied, own=False),
     MessageAction("print", N_("Print…"), N_("Print message…"), "printer", "print_", _replied, own=False),
     MessageAction("edit", N_("Edit and resend"), N_("Edit and resend your last message"), "pencil", "edit", _asked),
     MessageAction("regenerate", N_("Regenerate"), N_("Regenerate"), "refresh-cw", "regenerate", _answer),
     MessageAction("regenerate-with", N_("Regenerate with…"), N_("Regenerate with another model"), "cpu", "choose_model", _answer),
     MessageAction(
-        "branch", N_("Fork into a new workflow from here"), N_("Fork into a new workflow from here"), "git-branch", "branch_here", _kept
+        "branch",
+        N_("Fork into a new workflow from here"),
+        N_("Fork into a new workflow from here"),
+        "git-branch",
+        "branch_here",
+        _is_stored,
     ),
     MessageAction(
-        "undo-files", N_("Undo file changes from here…"), N_("Undo file changes since the message"), "undo-2", "undo_files", _kept
+        "undo-files", N_("Undo file changes from here…"), N_("Undo file changes since the message"), "undo-2", "undo_files", _is_stored
     ),
-    MessageAction("pin", N_("Pin"), N_("Pin or unpin message"), "pin", "pin", _kept),
+    MessageAction("pin", N_("Pin"), N_("Pin or unpin message"), "pin", "pin", _is_stored),
     MessageAction(
         "delete-branch",
         N_("Delete this answer and what follows"),
         N_("Delete this turn and what follows"),
         "trash-2",
         "delete_branch",
-        _kept,
+        _is_stored,
     ),
 )
 
@@ -103,12 +110,12 @@ class MessageCommands(QObject):
     """One for the conversation in the middle. What it does to the workflow goes through the engine.
 
     Signals:
-        told: something to say in passing.
+        status_changed: something to say in passing.
         deleted: what was deleted, in words, and what brings it back.
         workflow_made: a branch went into this new workflow.
     """
 
-    told = Signal(str)
+    status_changed = Signal(str)
     deleted = Signal(str, object)
     workflow_made = Signal(str)
 
@@ -199,7 +206,7 @@ class MessageCommands(QObject):
     def _run(self, command: MessageAction) -> None:
         entry = self._current(command.applies)
         if entry is None:
-            self.told.emit(_("There is no message here to use."))
+            self.status_changed.emit(_("There is no message here to use."))
         else:
             self._call(command, entry, self._host)
 
@@ -248,7 +255,7 @@ class MessageCommands(QObject):
         from atelier_desk.desktop.chat.markdown.plain import spoken_text
 
         if not self.can_speak:
-            self.told.emit(no_voice_words())
+            self.status_changed.emit(no_voice_words())
             return
         self.speaker.toggle(entry.id, selected or spoken_text(entry.content))
 
@@ -271,7 +278,7 @@ class MessageCommands(QObject):
         async def again() -> None:
             await runs.regenerate(workflow_id, run_id, message_id, provider=provider, model=model)
             if words:
-                self.told.emit(words)
+                self.status_changed.emit(words)
             await self._reload(workflow_id)
 
         self._bridge.jobs.once(("regenerate", run_id), again)
@@ -282,14 +289,14 @@ class MessageCommands(QObject):
 
         view = self._view
         if not self._models.choices:
-            self.told.emit(_("No models available."))
+            self.status_changed.emit(_("No models available."))
             return
         inside = view.mapFromGlobal(QCursor.pos())
         anchor = QWidget(view)
         anchor.resize(1, 1)
         anchor.move(inside if view.rect().contains(inside) else QPoint(view.width() // 3, view.height() // 4))
         menu = PickerMenu(anchor)
-        say(menu, name=N_("Regenerate with another model"))
+        bind_text(menu, name=N_("Regenerate with another model"))
         menu.chosen.connect(lambda key: self.regenerate_with(entry, key.partition("/")[0], key.partition("/")[2]))
         menu.starred.connect(self._models.starred)
         menu.closed.connect(self._models.closed)
@@ -309,7 +316,7 @@ class MessageCommands(QObject):
     async def _undo_files(self, workflow_id: str, message_id: str) -> None:
         from atelier_desk.desktop.folders.undo import ask_undo
 
-        ask_undo(self._bridge, self._view, await self._bridge.engine.files.since(workflow_id, message_id), self.told.emit)
+        ask_undo(self._bridge, self._view, await self._bridge.engine.files.since(workflow_id, message_id), self.status_changed.emit)
 
     def branch_here(self, entry: Entry) -> None:
         self._bridge.jobs.once(("branch-here", entry.id), lambda: self._branch(entry.id))

@@ -96,7 +96,7 @@ class UsageMeter(QWidget):
         self._sums: dict[str, int] = {}
         self._cost: float | None = 0.0
         self._context = (0, 0)
-        self._spent: AgentUsage | None = None
+        self._usage: AgentUsage | None = None
         self._budget: Budget | None = None
         self.brief = False
         self.text = control(label("", "small", self), "status-usage")
@@ -117,7 +117,7 @@ class UsageMeter(QWidget):
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """A workflow's totals as they are stored; None: nothing was used."""
-        self._spent = self._budget = None
+        self._usage = self._budget = None
         self._sums = {"in": usage.tokens_input, "out": usage.tokens_output} if usage is not None else {}
         self._cost = usage.known_cost if usage is not None else 0.0
         self._context = (context_tokens, context_window)
@@ -129,7 +129,7 @@ class UsageMeter(QWidget):
             self._context = (self._context[0], tokens)
             self._show()
 
-    def take(self, data: UsageUpdated, *, own: bool) -> None:
+    def update_usage(self, data: UsageUpdated, *, own: bool) -> None:
         """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
         total = data.workflow or (data if own else None)
         if total is not None:
@@ -140,19 +140,19 @@ class UsageMeter(QWidget):
 
     def show_budget(self, spent: AgentUsage | None, budget: Budget | None) -> None:
         """What the team used in this turn (None: there was none), and the caps of its first agent; None: it has none."""
-        self._spent, self._budget = spent, budget
+        self._usage, self._budget = spent, budget
         self._show()
 
     def _show(self) -> None:
         used, window = self._context
         spent = self._tokens
-        caps = shares(self._spent, self._budget) if self._spent is not None and self._budget is not None else []
+        caps = shares(self._usage, self._budget) if self._usage is not None and self._budget is not None else []
         self.text.setText(self._words(self.brief))
         lines = self._lines(spent, used, window)
-        if lines and self._spent is not None and self._spent.tokens != spent:
+        if lines and self._usage is not None and self._usage.tokens != spent:
             # What stands beside the agents is one turn's; here it is all turns of all branches.
             lines.insert(0, ngettext("Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)))
-            turn = self._spent.tokens
+            turn = self._usage.tokens
             lines.append(ngettext("Latest turn: {number} token", "Latest turn: {number} tokens", turn, number=tokens(turn)))
         lines += [_("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part)) for s in caps]
         self.setToolTip(visible("\n".join(lines)))

@@ -65,7 +65,7 @@ class ChatPanel(QWidget):
         workflow_chosen_again: the one in view already.
         question_requested: open the dialog of this question.
         run_changed: the workflow in view started or stopped working.
-        better_models_wanted: the person wants more than the starter model.
+        better_models_requested: the person wants more than the starter model.
     """
 
     workflow_made = Signal(str)
@@ -73,7 +73,7 @@ class ChatPanel(QWidget):
     workflow_chosen_again = Signal()
     question_requested = Signal(str)
     run_changed = Signal(bool)
-    better_models_wanted = Signal()
+    better_models_requested = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,7 +97,7 @@ class ChatPanel(QWidget):
         self.commands = self.host.commands = MessageCommands(bridge, self.host, self.view, self.pages, self.header.models, self)
         self._changed_files = ChangedFiles(bridge, self.pages, self)
         self._remembered = TurnMemories(bridge, self.pages, self), MemoryQuestions(bridge, self.pages, self)
-        self.host.told.connect(self.commands.told)
+        self.host.status_changed.connect(self.commands.status_changed)
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)
@@ -105,9 +105,9 @@ class ChatPanel(QWidget):
         self.calling = SlashCommandController(bridge, self.composer, lambda: self.folders.folders)
         self.queue = QueueController(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping
-        self.queue.given_back.connect(self.sending.take_back)
+        self.queue.given_back.connect(self.sending.restore_attachments)
         self._starter: Any = None
-        self._keeper: ComposerFocus | None = None
+        self._composer_focus: ComposerFocus | None = None
         self._lay_out()
         self._connect()
         bind(self._show_choices, on="language")
@@ -134,7 +134,7 @@ class ChatPanel(QWidget):
         self.pages.opened.connect(self._on_opened)
         self.pages.changed.connect(self._on_changes)
         self.pages.prepended.connect(self.view.prepend)
-        self.view.older_wanted.connect(self._on_older)
+        self.view.older_requested.connect(self._on_older)
         self.sending.workflow_made.connect(self.workflow_made)
         self.composer.stopped.connect(self.stop)
         self.composer.profiles.chosen.connect(self.choices.choose_profile)
@@ -155,11 +155,11 @@ class ChatPanel(QWidget):
         self.bridge.changed.connect(self._on_changed)
         bind(self._resize_column)
 
-    def keep_focus(self, window: QWidget) -> ComposerFocus:
+    def return_focus(self, window: QWidget) -> ComposerFocus:
         """From now on the keyboard goes back to the composer in view, whenever what had it in this window goes away."""
         from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 
-        keeper = self._keeper = ComposerFocus(window, self._field_in_view)
+        keeper = self._composer_focus = ComposerFocus(window, self._field_in_view)
         self.workflow_shown.connect(lambda *_: keeper.back())
         self.workflow_chosen_again.connect(keeper.back)
         self.composer.sent.connect(lambda *_: keeper.back())
@@ -177,7 +177,7 @@ class ChatPanel(QWidget):
         if self.empty.isVisible():  # most of it was made after the composer, as it became known
             chain(self.view, tab_stops(self.empty))
         field = self._field_in_view()
-        if field is not None and self.host.desk is not None and len(self.host.desk):
+        if field is not None and self.host.approvals is not None and len(self.host.approvals):
             from atelier_desk.desktop.questions.approval_group import waiting_cards
 
             chain(field, (each for card in waiting_cards(self) for each in card.stops()))
@@ -192,10 +192,10 @@ class ChatPanel(QWidget):
         if workflow_id == self.pages.workflow_id and self.pages.current is not None:
             self.workflow_chosen_again.emit()
             return
-        self.keep_draft()
+        self.save_draft()
         self.find_bar.leave()
         self.leave_agent()
-        self.sending.open_soon(workflow_id, self.bridge.jobs.start(self.pages.open(workflow_id)))
+        self.sending.expect_workflow(workflow_id, self.bridge.jobs.start(self.pages.open(workflow_id)))
 
     def close_workflow(self) -> None:
         """Show none: the next message begins a new one."""
@@ -224,7 +224,7 @@ class ChatPanel(QWidget):
         if transcript is None:
             return
         self.host.images = ImageGate(picture_folders(workflow, self.bridge.data_dir))
-        self._open_desk()
+        self._open_approvals()
         self.sending.show(workflow)
         self.header.set_title(workflow.name)
         self.choices.set_workflow(workflow)
@@ -241,15 +241,15 @@ class ChatPanel(QWidget):
     def _show_thinking(self) -> None:
         self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
 
-    def _open_desk(self) -> None:
+    def _open_approvals(self) -> None:
         """Waiting approvals are known to one desk for the whole window; made after the first paint."""
-        if self.host.desk is None:
-            from atelier_desk.desktop.questions.approval_controller import approval_desk
+        if self.host.approvals is None:
+            from atelier_desk.desktop.questions.approval_controller import approval_controller
 
             self.host.bridge = self.bridge
-            self.host.desk = approval_desk(self.bridge)
-            self.host.desk.decided.connect(lambda *_: self._keeper.back() if self._keeper is not None else None)
-            self.host.desk.start()
+            self.host.approvals = approval_controller(self.bridge)
+            self.host.approvals.decided.connect(lambda *_: self._composer_focus.back() if self._composer_focus is not None else None)
+            self.host.approvals.start()
 
     def _on_goal(self, text: str) -> None:
         """An example is written as if by hand: it can be changed before it is sent."""
@@ -298,7 +298,7 @@ class ChatPanel(QWidget):
             from atelier_desk.desktop.first_start.notice import StarterNotice
 
             self._starter = StarterNotice(self)
-            self._starter.better_models_wanted.connect(self.better_models_wanted)
+            self._starter.better_models_requested.connect(self.better_models_requested)
             self._above_composer.addWidget(self._starter)
         self._starter.set_model(provider, model)
 
@@ -315,7 +315,7 @@ class ChatPanel(QWidget):
             self.agent_page.left.connect(self.leave_agent)
             self.agent_page.host.question_requested.connect(self.question_requested)
             self._stack.addWidget(self.agent_page)
-        self.agent_page.host.images, self.agent_page.host.desk = self.host.images, self.host.desk
+        self.agent_page.host.images, self.agent_page.host.approvals = self.host.images, self.host.approvals
         self.agent_page.host.bridge, self.agent_page.host.commands = self.bridge, self.commands
         self.agent_page.host.models = self.host.models
         self.agent_page.open(run_id, message_id)
@@ -350,9 +350,9 @@ class ChatPanel(QWidget):
         if workflow_id:
             self.steering.stop_workflow(workflow_id)
 
-    def keep_draft(self) -> None:
+    def save_draft(self) -> None:
         """Store at once what was typed and is not stored yet."""
-        self.sending.keep_draft()
+        self.sending.save_draft()
 
     def open_settings(self) -> None:
         """What holds in this workflow alone."""
@@ -362,10 +362,10 @@ class ChatPanel(QWidget):
         if agent is None:
             return
         dialog = WorkflowSettings(self.choices.chosen, agent.config, self)
-        dialog.chosen.connect(lambda choices: self.bridge.jobs.start(self._keep_settings(dialog, choices)))
+        dialog.chosen.connect(lambda choices: self.bridge.jobs.start(self._save_settings(dialog, choices)))
         dialog.open()
 
-    async def _keep_settings(self, dialog: WorkflowSettings, choices: Choices) -> None:
+    async def _save_settings(self, dialog: WorkflowSettings, choices: Choices) -> None:
         """The dialog stays, with what is typed, when the engine refuses."""
         from atelier_desk.domain.errors import AtelierError
 
@@ -408,7 +408,7 @@ class ChatPanel(QWidget):
         if isinstance(data, payloads.QueueShown):
             self._on_queue(data)
         elif isinstance(data, payloads.UsageUpdated):
-            self.header.meter.take(data, own=not event.depth)
+            self.header.meter.update_usage(data, own=not event.depth)
         elif not event.depth and isinstance(data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged):
             transcript = self.pages.current
             held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
@@ -443,8 +443,8 @@ class ChatPanel(QWidget):
         workflow = await self.bridge.engine.workflows.get(workflow_id)
         if workflow_id == self.workflow_id:
             self.header.set_title(workflow.name)
-            self.choices.take(workflow)
-            self.folders.take(workflow)
+            self.choices.refresh_from(workflow)
+            self.folders.refresh_from(workflow)
             if not self.sending.running:  # what was asked after the turn, such as a title, counts too
                 self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 

@@ -47,9 +47,9 @@ class Preview(QDialog):
         row.addWidget(close)
         fill(QVBoxLayout(self), (self.body, 1), row, margins=(12, 12, 12, 12), spacing=10)
         room = parent.window().size() * 0.85
-        self.resize(self._wanted(picture).boundedTo(room).expandedTo(QSize(theme().px(360), theme().px(220))))
+        self.resize(self._picture_size(picture).boundedTo(room).expandedTo(QSize(theme().px(360), theme().px(220))))
 
-    def _wanted(self, picture: QImage | None) -> QSize:
+    def _picture_size(self, picture: QImage | None) -> QSize:
         if picture is None:
             return QSize(theme().px(760), theme().px(620))
         return picture.deviceIndependentSize().toSize() + QSize(40, 90)

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import ElidedLabel
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -128,7 +128,7 @@ class _Section(QWidget):
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(8 if columns > 1 else 0)
-        self._heading = say(label("", "heading", self), heading)
+        self._heading = bind_text(label("", "heading", self), heading)
         fill(QVBoxLayout(self), self._heading, self._grid, margins=(0, 0, 0, 0), spacing=6)
 
     def set_items(self, items: Sequence[QWidget]) -> None:
@@ -195,18 +195,18 @@ class StartPage(QScrollArea):
         self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
         SteadyWidth(self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0))
         self.setWidget(self._holder)
-        self._soon = Debouncer(self, RELOAD_MS, self.reload)
+        self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         bind(self._fill, on="language")
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
 
     def _make(self) -> None:
         """The sections, when they are first wanted."""
         self._made = True
         body = self._body
-        title = say(label("", "title", body), N_("What would you like to do?"))
+        title = bind_text(label("", "title", body), N_("What would you like to do?"))
         hint = label("", "muted", body, wrap=True)
-        say(hint, N_("Describe a goal below. The agent plans, uses tools and asks when it needs you."))
+        bind_text(hint, N_("Describe a goal below. The agent plans, uses tools and asks when it needs you."))
         head = fill(QVBoxLayout(), title, hint, margins=(0, 0, 0, 0), spacing=4)
         self.recent = control(_Section(body, N_("RECENT"), 1), "start-recent")
         self.examples = control(_Section(body, N_("EXAMPLES"), COLUMNS), "start-examples")
@@ -231,10 +231,10 @@ class StartPage(QScrollArea):
         box = control(QWidget(body), "start-folders")
         grant = control(QPushButton(box), "start-grant", N_("Grant a folder…"), on=self._folders.ask)
         grant.setAutoDefault(False)
-        hint = say(
+        hint = bind_text(
             label("", "small", box, wrap=True), N_("Agents can read and change files in it. You can also drop a folder on the window.")
         )
-        heading = say(label("", "heading", box), N_("FOLDER"))
+        heading = bind_text(label("", "heading", box), N_("FOLDER"))
         line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
         fill(
             QVBoxLayout(box),
@@ -317,7 +317,7 @@ class StartPage(QScrollArea):
 
     def _on_changed(self, topic: Topic, _key: str) -> None:
         if topic == "workflow" and self.isVisible():
-            self._soon.ask()
+            self._debouncer.ask()
 
     # -- looks ------------------------------------------------------------------------------------------------------------------
     def showEvent(self, event: QShowEvent) -> None:
@@ -334,7 +334,7 @@ class StartPage(QScrollArea):
         self._body.setVisible(not on)
         self.reload()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self._fit()
         self.reload()
 

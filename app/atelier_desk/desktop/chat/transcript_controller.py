@@ -44,7 +44,7 @@ class TranscriptController(QObject):
         """Hold a run and everything below it."""
         self._once("pause", run_id, lambda: self._bridge.engine.runs.steering.pause(run_id))
 
-    def say(self, run_id: str, text: str, strategy: str = "queue") -> None:
+    def send_to_agent(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """A message to one agent of the team."""
         from atelier_desk.domain.events.run import Dispatch
 

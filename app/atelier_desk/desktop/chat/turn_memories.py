@@ -73,7 +73,7 @@ class MemoryQuestions(TurnEnds):
     by_pages: ClassVar[bool] = True
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[ExtractionReply]]:
-        found = await self._bridge.engine.runs.remembering.looking(turn_ids) if turn_ids else ()
+        found = await self._bridge.engine.runs.remembering.pending_turns(turn_ids) if turn_ids else ()
         return {each.turn_id: (each,) for each in found}
 
     def concerns(self, key: str) -> bool:

@@ -31,13 +31,13 @@ class DiffText(CodeText):
         self._columns = tuple(columns)
         self._rows: list[Row] = []
         self.places: list[int] = []
-        self.dress()
+        self.apply_style()
 
     def show_rows(self, rows: list[Row], places: list[int]) -> None:
         """Show the rows at these places, -1 being an empty line."""
         self._rows, self.places = rows, places
         self.setPlainText("\n".join(self._words_of(place) for place in places))
-        self.dress()
+        self.apply_style()
 
     @property
     def gutter_width(self) -> int:

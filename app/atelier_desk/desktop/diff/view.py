@@ -17,7 +17,7 @@ from atelier_desk.desktop.chat.search.highlight import SLICE_S, colour_of, with_
 from atelier_desk.desktop.diff.rows import Row, blocks, rows, sides
 from atelier_desk.desktop.diff.text import DiffText, Span
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, bind, fill, say
+from atelier_desk.desktop.widgets import Line, bind, bind_text, fill
 from atelier_desk.support.i18n import N_
 
 Mode = Literal["inline", "side"]
@@ -66,9 +66,9 @@ class DiffView(QWidget):
             shortcut.activated.connect(lambda step=step: self.go(step))
         bind(self._on_theme, on="look")
         self._lay_out()
-        say(self.inline, name=N_("Changes"))
-        say(self.left, name=N_("Before"))
-        say(self.right, name=N_("After"))
+        bind_text(self.inline, name=N_("Changes"))
+        bind_text(self.left, name=N_("Before"))
+        bind_text(self.right, name=N_("After"))
         bind(self._write, on="language")
 
     # what is shown ----------------------------------------------------------------------------------------------------------------
@@ -235,6 +235,6 @@ class DiffView(QWidget):
 
     def _on_theme(self) -> None:
         for text in (self.inline, self.left, self.right):
-            text.dress()
+            text.apply_style()
         self._decorate()
         self.height_changed.emit()

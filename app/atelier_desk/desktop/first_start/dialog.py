@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget,
 from atelier_desk.desktop.first_start.model_step import ModelStep
 from atelier_desk.desktop.first_start.steps import GoalStep, Step, WelcomeStep
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.widgets import Line, bind, control, fill, fit_window, label, say
+from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -47,9 +47,9 @@ class FirstStart(QDialog):
         self.error = control(label("", "error", self, wrap=True), "first-start-error")
         self.error.hide()
         fill(column, self.error, Line(self), self._build_buttons())
-        self.model.go_on.connect(lambda: self.jobs.once("next", self._next))
+        self.model.continue_requested.connect(lambda: self.jobs.once("next", self._next))
         self.goals.goal_chosen.connect(lambda goal: self.jobs.once("begin", lambda: self._begin(goal)))
-        say(self, title=N_("First steps"))
+        bind_text(self, title=N_("First steps"))
         bind(self._check, on="language")
         bridge.changed.connect(self._on_changed)
 
@@ -59,13 +59,13 @@ class FirstStart(QDialog):
         fit_window(self, SIZE)
         self.jobs.start(self._load())
         self.open()
-        self._go(step)
+        self._show_step(step)
 
     def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
         self.skip = control(QPushButton(self), "", N_("Skip for now"), look="quiet", on=self.reject)
-        self.back = control(QPushButton(self), "", N_("Back"), on=lambda: self._go(self.stack.currentIndex() - 1))
+        self.back = control(QPushButton(self), "", N_("Back"), on=lambda: self._show_step(self.stack.currentIndex() - 1))
         self.next = control(QPushButton(self), look="primary", on=lambda: self.jobs.once("next", self._next))
         self.place = label("", "small", self)
         for button, name in ((self.skip, "skip"), (self.back, "back"), (self.next, "next")):
@@ -95,7 +95,7 @@ class FirstStart(QDialog):
     def step(self) -> Step:
         return self.steps[self.stack.currentIndex()]
 
-    def _go(self, number: int) -> None:
+    def _show_step(self, number: int) -> None:
         self.stack.setCurrentIndex(max(0, min(number, len(self.steps) - 1)))
         self.error.hide()
         self._check()
@@ -112,7 +112,7 @@ class FirstStart(QDialog):
         if self.step is self.steps[-1]:
             self.accept()
         else:
-            self._go(self.stack.currentIndex() + 1)
+            self._show_step(self.stack.currentIndex() + 1)
 
     def _check(self) -> None:
         last = self.step is self.steps[-1]
@@ -142,10 +142,10 @@ class FirstStart(QDialog):
         if not self._leaving:
             self._leaving = True
             if result == QDialog.DialogCode.Accepted:
-                self.model.forget()
+                self.model.reset_form()
             self._bridge.jobs.start(self._bridge.engine.settings.update(first_start_done=True))
         super().done(result)
 
     def show_error(self, text: str) -> None:
-        say(self.error, made(text))
+        bind_text(self.error, made(text))
         self.error.show()

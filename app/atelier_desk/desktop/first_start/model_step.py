@@ -18,7 +18,7 @@ from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Sentence
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
@@ -43,17 +43,17 @@ class ModelStep(Step):
     any other address. Below them what the chosen one needs. What was typed stays until ``forget``.
 
     Signals:
-        go_on: the person wants what is entered as it is, without a test.
+        continue_requested: the person wants what is entered as it is, without a test.
     """
 
-    go_on = Signal()
+    continue_requested = Signal()
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self.jobs = Jobs(self, self._fail)
         self._tried: tuple[ProviderDraft | None, str] | None = None
-        self._looked = False
+        self._detected = False
         self.choices: list[TileChoice] = []
         self._columns = COLUMNS
         self._group = QButtonGroup(self)
@@ -80,12 +80,12 @@ class ModelStep(Step):
         self.services = control(QPushButton(self), "other-services", N_("Choose a service…"), look="link", on=self._ask_preset)
         self.services.setAutoDefault(False)
         fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
-        self._looking = label("", "small", self)
+        self._detection_status = label("", "small", self)
         self.key_note = KeyNote(bridge, "first", self, variable=False)
         self._lay_out()
         self.starter.tile.setChecked(True)
-        say(self.title, N_("Choose a model"))
-        say(self.intro, N_("You can change this at any time in Settings."))
+        bind_text(self.title, N_("Choose a model"))
+        bind_text(self.intro, N_("You can change this at any time in Settings."))
         self._choose(self.starter, focus=False)
 
     def _service(self, name: str, title: str, config: ProviderConfig, model: str, keys: str, hint: str = "") -> None:
@@ -118,7 +118,7 @@ class ModelStep(Step):
         card = Card(self, margins=(16, 14, 16, 14))
         fill(card.body, self._panel, self.key_note)
         content = control(QWidget(self), look="plain")
-        fill(QVBoxLayout(content), card, self._looking, 1, margins=(0, 0, 4, 0), spacing=10)
+        fill(QVBoxLayout(content), card, self._detection_status, 1, margins=(0, 0, 4, 0), spacing=10)
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -127,11 +127,11 @@ class ModelStep(Step):
         fill(self.column, self._grid, (area, 1))
         self.busy = Busy(self)
         self.test = control(QPushButton(self), "model-test", N_("Try it"), name=N_("Test the model"), on=self.run_test)
-        self.keep = control(QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._keep)
-        for button in (self.test, self.keep):
+        self.save_button = control(QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save)
+        for button in (self.test, self.save_button):
             button.setAutoDefault(False)
-        self.keep.hide()
-        self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.keep, self.test, spacing=12))
+        self.save_button.hide()
+        self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.save_button, self.test, spacing=12))
         self._place()
 
     def _place(self) -> None:
@@ -144,7 +144,7 @@ class ModelStep(Step):
         if hasattr(self, "test"):
             tiles: list[QWidget] = [choice.tile for choice in self.choices]
             fields = [field for choice in self.choices for field in (choice.url, choice.key, choice.model) if field is not None]
-            for before, after in pairwise((*tiles, *fields, self.services, self.keep, self.test)):
+            for before, after in pairwise((*tiles, *fields, self.services, self.save_button, self.test)):
                 QWidget.setTabOrder(before, after)
 
     def resizeEvent(self, event: Any) -> None:
@@ -157,17 +157,17 @@ class ModelStep(Step):
     # found servers ------------------------------------------------------------------------------------------------------------------
 
     def enter(self) -> None:
-        if not self._looked:
-            self._looked = True
-            say(self._looking, N_("Looking for model servers on this computer…"))
-            self.jobs.start(self._look(), "detect")
+        if not self._detected:
+            self._detected = True
+            bind_text(self._detection_status, N_("Looking for model servers on this computer…"))
+            self.jobs.start(self._detect(), "detect")
         self.current().focus()
 
-    async def _look(self) -> None:
+    async def _detect(self) -> None:
         found = await self._bridge.engine.providers.detect()
         for server in found:
             self._add_found(server)
-        self._looking.hide()
+        self._detection_status.hide()
 
     def _add_found(self, server: Any) -> None:
         count, url = len(server.models), server.base_url
@@ -206,23 +206,23 @@ class ModelStep(Step):
     def _ask_preset(self) -> None:
         """Services and programs to search through, for whoever knows the name and not the address."""
         picker = PresetPicker(self)
-        picker.chosen.connect(self._take_preset)
+        picker.chosen.connect(self._apply_preset)
         picker.open()
 
-    def _take_preset(self, _kind: str, name: str, url: str, example: str) -> None:
+    def _apply_preset(self, _kind: str, name: str, url: str, example: str) -> None:
         own = next((each for each in self.choices if each.config is not None and each.config.name == name), None)
         if own is None:
             own = self.other
             assert own.url is not None
             own.url.setText(url)
-            say(own.url, hint=example or N_("Address, for example https://api.example.com/v1"))
+            bind_text(own.url, hint=example or N_("Address, for example https://api.example.com/v1"))
         self._choose(own)
 
     def _chosen(self) -> None:
         """Another tile or another value: what was tried no longer counts, and what is being tried is given up."""
         self._tried = None
         self.busy.drop()
-        self.keep.hide()
+        self.save_button.hide()
         # Not while it is tried: a button that goes grey under the focus gives it to the next one, which is Skip.
         self.test.setEnabled(self.current().complete())
         self.ready_changed.emit()
@@ -259,18 +259,18 @@ class ModelStep(Step):
             trial = await (providers.try_draft(draft, model) if draft is not None else providers.try_model(builtin_type().kind, model))
         except Exception as error:
             self._fail(await self._reason(draft, error))
-            self.keep.setVisible(draft is not None)
+            self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
         shown = model if draft is not None else _("Starter, offline")
         self.busy.note(_("{model} answered in {time}: “{text}”", model=shown, time=duration(trial.ms), text=shorten(trial.text, 90)), "ok")
         self.ready_changed.emit()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         """Without a network, or for a server that is off just now: a key is saved all the same."""
         self._tried = self._draft(self.current())
         self.ready_changed.emit()
-        self.go_on.emit()
+        self.continue_requested.emit()
 
     async def _reason(self, draft: ProviderDraft | None, error: Exception) -> str:
         """What went wrong, without the server's own words, which are in its language; when the address looks wrong, what the server's test
@@ -312,8 +312,8 @@ class ModelStep(Step):
             await providers.set_key(same.name, draft.key)
         return same.name
 
-    def forget(self) -> None:
+    def reset_form(self) -> None:
         """What was typed is stored now: the form begins anew."""
         for choice in self.choices:
-            choice.forget()
+            choice.clear_input()
         self._choose(self.starter, focus=False)

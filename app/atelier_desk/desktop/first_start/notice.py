@@ -18,9 +18,9 @@ def is_starter(provider: str, model: str) -> bool:
 
 
 class StarterNotice(QWidget):
-    """``starter-notice``: hidden unless the model in use is the starter. ``better_models_wanted`` opens the guide."""
+    """``starter-notice``: hidden unless the model in use is the starter. ``better_models_requested`` opens the guide."""
 
-    better_models_wanted = Signal()
+    better_models_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +36,7 @@ class StarterNotice(QWidget):
             "better-models",
             N_("Choose a better model"),
             look="link",
-            on=lambda: self.better_models_wanted.emit(),
+            on=lambda: self.better_models_requested.emit(),
         )
         flow = FlowLayout(self, spacing=4)  # on two lines where the text is large
         flow.addWidget(self._pill)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QHBoxLayout, QLabel, QPush
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGE_CHOICES, THEMES
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -92,7 +92,7 @@ class WelcomeStep(Step):
         for box, choices in ((self.language, LANGUAGE_CHOICES), (self.theme, THEMES)):
             for value, _text in choices:
                 box.addItem("", value)
-            say(box, items=[text for _value, text in choices])
+            bind_text(box, items=[text for _value, text in choices])
         self.theme.setCurrentIndex(max(0, self.theme.findData(theme().mode)))
         form = QFormLayout()
         form.setHorizontalSpacing(24)
@@ -113,8 +113,8 @@ class WelcomeStep(Step):
         fill(self.column, facts, 1)
         self.language.activated.connect(lambda _index: switch_language(self.language.currentData()))
         self.theme.activated.connect(lambda _index: theme().set_mode(self.theme.currentData()))
-        say(self.title, N_("Welcome to Atelier"))
-        say(self.intro, N_("A workbench where agents plan, use tools, ask you and remember."))
+        bind_text(self.title, N_("Welcome to Atelier"))
+        bind_text(self.intro, N_("A workbench where agents plan, use tools, ask you and remember."))
 
     def show_settings(self, settings: Settings, only: str = "") -> None:
         """Show what is stored; ``only`` of one of the boxes, since the other may show what is chosen and not stored yet."""
@@ -140,9 +140,9 @@ class Fact(QWidget):
         texts = fill(QVBoxLayout(), label_of("strong", title, self), label_of("muted", text, self), spacing=2)
         top = Qt.AlignmentFlag.AlignTop
         fill(QHBoxLayout(self), (self._picture, 0, top), (texts, 1), margins=(0, 0, 0, 0), spacing=14)
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         side = theme().px(20)
         self._picture.setPixmap(theme().pixmap(self._icon, "accent", side, self.devicePixelRatioF()))
         self._picture.setFixedWidth(side)
@@ -150,7 +150,7 @@ class Fact(QWidget):
 
 def label_of(variant: str, text: str, parent: QWidget) -> QLabel:
     """A wrapped label with its text bound."""
-    return say(label("", variant, parent, wrap=True), text)
+    return bind_text(label("", variant, parent, wrap=True), text)
 
 
 class GoalButton(QPushButton):
@@ -168,7 +168,7 @@ class GoalButton(QPushButton):
         fill(QHBoxLayout(self), (self._picture, 0, Qt.AlignmentFlag.AlignTop), (texts, 1), margins=(16, 14, 16, 14), spacing=14)
         for part in (self._picture, self._title, self._goal, self._shows):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -194,7 +194,7 @@ class GoalButton(QPushButton):
         self.setAccessibleName(_("{name}: {text}", name=title, text=goal))
         self.setAccessibleDescription(shows)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         side = theme().px(20)
         self._picture.setPixmap(theme().pixmap(self._glyph, "accent", side, self.devicePixelRatioF()))
         self._picture.setFixedWidth(side)
@@ -216,8 +216,10 @@ class GoalStep(Step):
             self.column.addWidget(button)
             self.buttons.append(button)
         self.column.addStretch(1)
-        say(self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can continue or delete."))
-        say(self.title, N_("Try an example"))
+        bind_text(
+            self.intro, N_("Choose an example, or finish and write your own. Each starts a workflow that you can continue or delete.")
+        )
+        bind_text(self.title, N_("Try an example"))
         bind(self._show, on="language")
 
     def enter(self) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text, text_of
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft
@@ -31,9 +31,9 @@ class Monogram(QWidget):
         super().__init__(parent)
         self._letter = letter
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.setFixedSize(theme().px(SIDE), theme().px(SIDE))
         self.update()
 
@@ -58,7 +58,7 @@ class Tile(QPushButton):
         control(self, f"choice-{name}", look="card", name=title)
         self.setCheckable(True)
         self.setAutoDefault(False)
-        say(self._name, title)
+        bind_text(self._name, title)
         self._name.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         fill(QHBoxLayout(self), Monogram(monogram, self), (self._name, 1), margins=(10, 9, 10, 9), spacing=8)
 
@@ -93,7 +93,7 @@ class TileChoice(QWidget):
         super().__init__(parent)
         self.name, self.config, self.proposed, self.keys = name, config, proposed, keys
         self.tile = Tile(name, title, monogram or letters(text_of(title)), parent)
-        self.about = say(label("", "muted", self, wrap=True), about)
+        self.about = bind_text(label("", "muted", self, wrap=True), about)
         self.url = control(QLineEdit(self), f"{name}-url", hint=N_("Address, for example https://api.example.com/v1")) if address else None
         self.key = control(QLineEdit(self), f"{name}-key", hint=key) if key else None
         self.model = control(ComboBox(self), f"{name}-model", name=N_("Model"))
@@ -101,7 +101,7 @@ class TileChoice(QWidget):
         self.model.setLineEdit(self.typed)
         self.model.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
         self.model.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        say(self.typed, hint=N_("Model (leave empty for the first)"))
+        bind_text(self.typed, hint=N_("Model (leave empty for the first)"))
         self.offer(models, models[0] if models else "")
         self.model.setVisible(address or bool(models))
         if self.key is not None:
@@ -145,7 +145,7 @@ class TileChoice(QWidget):
         config = ProviderConfig(**(data | {"base_url": self.url.text().strip()})) if self.url is not None else self.config
         return ProviderDraft(config, self.key.text().strip() if self.key is not None else "")
 
-    def forget(self) -> None:
+    def clear_input(self) -> None:
         """Clear what was typed."""
         for line in (self.url, self.key):
             if line is not None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.folders.rows import short_path
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.presentation.file_changes import GONE, trust_text
 from atelier_desk.support.i18n import _, ngettext
@@ -25,48 +25,48 @@ class FolderButton(Picker):
         super().__init__(parent)
         self.setObjectName("workflow-folders")
         mark(self, "picker")
-        self._desk = desk
+        self._controller = desk
         desk.changed.connect(self._show)
         bind(self._show)
 
     def open(self) -> None:
         """Show the menu; with no folder and none of before, ask for one at once."""
-        if not self._desk.folders and not self._desk.recent:
-            self._desk.ask()
+        if not self._controller.folders and not self._controller.recent:
+            self._controller.ask()
             return
         menu = QMenu(self)
         menu.setObjectName("folders-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for folder in self._desk.folders:
-            trusted = self._desk.trusted.get(folder)
+        for folder in self._controller.folders:
+            trusted = self._controller.trusted.get(folder)
             if menu.actions():
                 menu.addSeparator()
             menu.addAction(theme().icon("folder", "muted"), visible(folder).replace("&", "&&")).setEnabled(False)
-            if folder in self._desk.missing:
+            if folder in self._controller.missing:
                 menu.addAction(theme().icon("triangle-alert", "warn"), _(GONE)).setEnabled(False)
-                menu.addAction(theme().icon("folder-open", "muted"), _("Choose another folder…"), partial(self._desk.replace, folder))
+                menu.addAction(theme().icon("folder-open", "muted"), _("Choose another folder…"), partial(self._controller.replace, folder))
                 menu.addAction(
-                    theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._desk.take_back, folder)
+                    theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
                 )
                 continue
             said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
             said.setEnabled(False)
             if not trusted:
-                menu.addAction(_("Trust this folder…"), partial(self._desk.ask_trust, [folder]))
+                menu.addAction(_("Trust this folder…"), partial(self._controller.ask_trust, [folder]))
             if trusted is not False:
-                menu.addAction(_("Do not trust this folder"), partial(self._desk.trust, [folder], False))
+                menu.addAction(_("Do not trust this folder"), partial(self._controller.trust, [folder], False))
             menu.addAction(
-                theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._desk.take_back, folder)
+                theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
             )
-        if self._desk.recent:
+        if self._controller.recent:
             if menu.actions():
                 menu.addSeparator()
             menu.addAction(_("Recent folders")).setEnabled(False)
-        for folder in self._desk.recent:
+        for folder in self._controller.recent:
             shown = visible(short_path(folder)).replace("&", "&&")
-            menu.addAction(theme().icon("history", "muted"), shown, partial(self._desk.grant, [folder])).setToolTip(visible(folder))
+            menu.addAction(theme().icon("history", "muted"), shown, partial(self._controller.grant, [folder])).setToolTip(visible(folder))
         menu.addSeparator()
-        menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._desk.ask)
+        menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._controller.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
     def minimumSizeHint(self) -> QSize:
@@ -74,9 +74,9 @@ class FolderButton(Picker):
         return QSize(self._width(""), theme().px(28))
 
     def _show(self) -> None:
-        folders = self._desk.folders
-        open_ = [folder for folder in folders if not self._desk.trusted.get(folder)]
-        missing = [folder for folder in folders if folder in self._desk.missing]
+        folders = self._controller.folders
+        open_ = [folder for folder in folders if not self._controller.trusted.get(folder)]
+        missing = [folder for folder in folders if folder in self._controller.missing]
         mark(self, "picker-warn" if missing else "picker")
         self.setIcon(
             theme().icon("triangle-alert", "warn", 14) if missing else theme().icon("folder", "muted" if open_ or not folders else "ok", 14)
@@ -85,20 +85,20 @@ class FolderButton(Picker):
         first = _name((missing or folders)[0]) if folders else ""
         several = f"{first} +{len(folders) - 1}" if len(folders) > 1 else first
         self.set_choices((), "", _("{name}: missing", name=several) if missing else several)
-        say(self, tip=self._told, name=self._called)
+        bind_text(self, tip=self._tool_tip, name=self._called)
 
-    def _told(self) -> str:
-        folders = self._desk.folders
+    def _tool_tip(self) -> str:
+        folders = self._controller.folders
         if not folders:
             return _("Grant agents access to a folder")
-        missing = self._desk.missing
-        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_text(self._desk.trusted.get(folder)))}" for folder in folders]
+        missing = self._controller.missing
+        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_text(self._controller.trusted.get(folder)))}" for folder in folders]
         hint = [_("Put it back in its place, choose another folder, or revoke access.")] if missing else []
         return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told, *hint])
 
     def _called(self) -> str:
-        folders = self._desk.folders
-        names = [_("{name}: missing", name=_name(each)) if each in self._desk.missing else _name(each) for each in folders]
+        folders = self._controller.folders
+        names = [_("{name}: missing", name=_name(each)) if each in self._controller.missing else _name(each) for each in folders]
         return _("Folders: {names}", names=", ".join(names)) if folders else _("Grant a folder…")
 
 

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.workflow import Workflow
 
-LOOKED_MS = 300
+CHECK_DELAY_MS = 300
 """Names in a folder come and go in bursts: one look is enough."""
 RECENT = 4
 """Folders of earlier workflows that are offered."""
-_LOOKED_AT = 50
+_MAX_CHECKED = 50
 """Workflows among which they are looked for."""
 _TURNS = frozenset({"workflow_start", "workflow_complete"})
 
@@ -54,7 +54,7 @@ class FolderController(QObject):
         self.for_new: tuple[str, ...] = ()
         self.recent: tuple[str, ...] = ()
         self._watcher: QFileSystemWatcher | None = None
-        self._soon = Debouncer(self, LOOKED_MS, self.look)
+        self._debouncer = Debouncer(self, CHECK_DELAY_MS, self.refresh)
         bridge.stream_event.connect(self._on_stream)
         application = QGuiApplication.instance()
         if isinstance(application, QGuiApplication):
@@ -71,7 +71,7 @@ class FolderController(QObject):
         """Another workflow is in view, and is being read: what is granted from now on is granted to it."""
         self.workflow_id = workflow_id
 
-    def take(self, workflow: Workflow) -> None:
+    def refresh_from(self, workflow: Workflow) -> None:
         """The workflow in view was read again."""
         if workflow.id == self.workflow_id and workflow.workspace != self.folders:
             self._show(workflow.workspace)
@@ -90,7 +90,7 @@ class FolderController(QObject):
 
     async def _read_recent(self, folders: tuple[str, ...]) -> None:
         engine = self._bridge.engine
-        listed = await engine.workflows.list(limit=_LOOKED_AT)
+        listed = await engine.workflows.list(limit=_MAX_CHECKED)
         newest = sorted(listed, key=lambda each: each.updated_at, reverse=True)
         used = tuple(dict.fromkeys(folder for each in newest for folder in each.workspace if folder not in folders))[: 2 * RECENT]
         missing = await engine.files.missing(used) if used else ()
@@ -108,12 +108,12 @@ class FolderController(QObject):
             self.changed.emit()
 
     # -- whether they are there ---------------------------------------------------------------------------------------------------
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Look again whether the folders are there."""
         if self.folders and self._bridge.ready:
-            self._bridge.jobs.start(self._look(self.folders), f"folders there {id(self)}")
+            self._bridge.jobs.start(self._find_missing(self.folders), f"folders there {id(self)}")
 
-    async def _look(self, folders: tuple[str, ...]) -> None:
+    async def _find_missing(self, folders: tuple[str, ...]) -> None:
         missing = frozenset(await self._bridge.engine.files.missing(folders))
         if folders == self.folders and missing != self.missing:
             self.missing = missing
@@ -125,7 +125,7 @@ class FolderController(QObject):
         when a turn begins or ends, and when the window comes to the front."""
         if self._watcher is None:
             self._watcher = QFileSystemWatcher(self)
-            self._watcher.directoryChanged.connect(lambda _path: self._soon.ask())
+            self._watcher.directoryChanged.connect(lambda _path: self._debouncer.ask())
         wanted, kept = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
         if kept - wanted:
             self._watcher.removePaths(list(kept - wanted))
@@ -134,11 +134,11 @@ class FolderController(QObject):
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id == self.workflow_id and not event.depth and event.chunk_type.value in _TURNS:
-            self.look()
+            self.refresh()
 
     def _on_state(self, state: Qt.ApplicationState) -> None:
         if state == Qt.ApplicationState.ApplicationActive:
-            self._soon.ask()
+            self._debouncer.ask()
 
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "file" and not key and self.folders:
@@ -165,9 +165,9 @@ class FolderController(QObject):
 
         ask_folder(self._around, _("Choose folder"), chosen)
 
-    def take_back(self, folder: str) -> None:
+    def revoke(self, folder: str) -> None:
         """Agents may not use this folder any more."""
-        self._bridge.jobs.start(self._take_back(self.workflow_id, folder))
+        self._bridge.jobs.start(self._revoke(self.workflow_id, folder))
 
     def ask_trust(self, folders: Sequence[str]) -> None:
         """Ask whether these are trusted, with what that means and what is in them."""
@@ -182,13 +182,13 @@ class FolderController(QObject):
         new = tuple(folder for folder in folders if folder not in before)
         if not new:
             return
-        await self._keep(workflow_id, (*before, *new))
+        await self._save(workflow_id, (*before, *new))
         await self._ask_where_needed(workflow_id, new)
 
     async def _replace(self, workflow_id: str, folder: str, other: str) -> None:
         """In its place: relative paths of agents begin in the first folder."""
         folders = [other if each == folder else each for each in await self._granted(workflow_id)]
-        await self._keep(workflow_id, tuple(dict.fromkeys(folders)))
+        await self._save(workflow_id, tuple(dict.fromkeys(folders)))
         await self._ask_where_needed(workflow_id, (other,))
 
     async def _ask_where_needed(self, workflow_id: str, folders: tuple[str, ...]) -> None:
@@ -196,24 +196,24 @@ class FolderController(QObject):
         untrusted, and the folder's menu can change that."""
         files = self._bridge.engine.files
         decided = await files.trusted(folders)
-        undecided = [folder for folder in folders if decided[folder] is None and await files.told((folder,))]
+        undecided = [folder for folder in folders if decided[folder] is None and await files.instruction_files((folder,))]
         if undecided and workflow_id == self.workflow_id:
             await self._ask_trust(undecided)
 
     async def _ask_trust(self, folders: Sequence[str]) -> None:
         from atelier_desk.desktop.folders.question import ask_trust
 
-        found = await self._bridge.engine.files.told(tuple(folders))
+        found = await self._bridge.engine.files.instruction_files(tuple(folders))
         ask_trust(self._around, folders, found, lambda yes: self.trust(folders, yes))
 
-    async def _take_back(self, workflow_id: str, folder: str) -> None:
-        await self._keep(workflow_id, tuple(each for each in await self._granted(workflow_id) if each != folder))
+    async def _revoke(self, workflow_id: str, folder: str) -> None:
+        await self._save(workflow_id, tuple(each for each in await self._granted(workflow_id) if each != folder))
 
     async def _granted(self, workflow_id: str) -> tuple[str, ...]:
         """As it is stored: what is shown may be a moment old, and a folder must not be lost over it."""
         return (await self._bridge.engine.workflows.get(workflow_id)).workspace if workflow_id else self.for_new
 
-    async def _keep(self, workflow_id: str, folders: tuple[str, ...]) -> None:
+    async def _save(self, workflow_id: str, folders: tuple[str, ...]) -> None:
         if workflow_id:
             await self._bridge.engine.workflows.set_workspace(workflow_id, folders)
         else:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, bind, control, say
+from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control
 from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools import failure_text
@@ -65,36 +65,36 @@ class HeldRow(QWidget):
     ) -> None:
         super().__init__(parent)
         self.setObjectName("held-row")
-        self._bridge, self._workflow_id, self.held_id, self._path, self._replaces, self._told = (
+        self._bridge, self._workflow_id, self.held_id, self._path, self._replaces, self._on_answered = (
             bridge, workflow_id, held_id, path, replaces, told,
         )  # fmt: skip
         self.waits = True
-        self._kept: bool | None = None
+        self._choice: bool | None = None
         self.name = control(_Name(self), "held-name", on=self.opened.emit, tip=WHY)
         mark(self.name, "quiet")
         self.name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self.keep = control(QPushButton(self), "held-keep", N_("Keep"), on=lambda: self._answer(True))
+        self.keep_button = control(QPushButton(self), "held-keep", N_("Keep"), on=lambda: self._answer(True))
         self.discard = control(QPushButton(self), "held-discard", N_("Discard"), on=lambda: self._answer(False))
-        say(self.keep, name=lambda: _("Keep {path}", path=path))
-        say(self.discard, name=lambda: _("Discard {path}", path=path))
+        bind_text(self.keep_button, name=lambda: _("Keep {path}", path=path))
+        bind_text(self.discard, name=lambda: _("Discard {path}", path=path))
         row = FlowLayout(self, 6)
-        for part in (self.name, self.keep, self.discard):
+        for part in (self.name, self.keep_button, self.discard):
             row.addWidget(part)
         bind(self._show)
 
     def _show(self) -> None:
         words = N_("New version held: {path}") if self._replaces else N_("Held: {path}")
         if not self.waits:
-            answered = N_("Kept: {path}") if self._kept else N_("Discarded: {path}")
-            words = N_("No longer held: {path}") if self._kept is None else answered
+            answered = N_("Kept: {path}") if self._choice else N_("Discarded: {path}")
+            words = N_("No longer held: {path}") if self._choice is None else answered
         text = _(words, path=self._path)
-        icon = "triangle-alert" if self.waits else "trash-2" if self._kept is False else "check"
+        icon = "triangle-alert" if self.waits else "trash-2" if self._choice is False else "check"
         self.name.setIcon(theme().icon(icon, "warn" if self.waits else "muted", 14))
         self.name.setText(text.replace("&", "&&"))
         self.name.setAccessibleName(text)
         self.name.setEnabled(self.waits)
-        say(self.name, tip=lambda: f"{self._path}\n{_(WHY)}" if self.waits else self._path)
-        for button in (self.keep, self.discard):
+        bind_text(self.name, tip=lambda: f"{self._path}\n{_(WHY)}" if self.waits else self._path)
+        for button in (self.keep_button, self.discard):
             button.setVisible(self.waits and self._bridge is not None)
 
     def settle(self) -> None:
@@ -110,16 +110,16 @@ class HeldRow(QWidget):
 
     async def _answered(self, bridge: Bridge, keeps: bool) -> None:
         files = bridge.engine.files
-        self._kept = keeps
+        self._choice = keeps
         try:
             if keeps:
-                await files.keep(self._workflow_id, self.held_id)
+                await files.accept_held(self._workflow_id, self.held_id)
             else:
                 await files.discard(self._workflow_id, self.held_id)
         except NotFoundError:
-            self._kept = None
+            self._choice = None
         except AtelierError as error:
-            self._kept = None
-            self._told(failure_text.in_words(error))
+            self._choice = None
+            self._on_answered(failure_text.in_words(error))
             return
         self.settle()

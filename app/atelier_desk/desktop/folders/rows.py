@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.folders.controller import FolderController
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say, tint
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, tint
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.presentation.file_changes import GONE, trust_text
 from atelier_desk.support.i18n import N_, _
@@ -23,7 +23,7 @@ class FolderRows(QWidget):
     def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("folder-rows")
-        self._desk = desk
+        self._controller = desk
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
         desk.changed.connect(self._fill)
         bind(self._fill)
@@ -33,28 +33,28 @@ class FolderRows(QWidget):
             if (row := item.widget()) is not None:
                 row.hide()
                 row.deleteLater()
-        for folder in self._desk.folders:
+        for folder in self._controller.folders:
             self._column.addWidget(self._row(folder))
-        self.setVisible(bool(self._desk.folders))
+        self.setVisible(bool(self._controller.folders))
 
     def _row(self, folder: str) -> QWidget:
         row = QWidget(self)
-        trusted = self._desk.trusted.get(folder)
+        trusted = self._controller.trusted.get(folder)
         name = control(ElidedLabel(short_path(folder), row), "files-folder", look="muted", tip=partial(str, folder))
         state = control(QPushButton(row), "folder-trust", N_("Trusted") if trusted else N_("Not trusted"), look="link")
         tint(state, "shield", "ok" if trusted else "muted", 14)
         state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        say(state, tip=trust_text(trusted), name=lambda: f"{Path(folder).name}: {_(trust_text(trusted))}")
-        if folder in self._desk.missing:
-            say(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
+        bind_text(state, tip=trust_text(trusted), name=lambda: f"{Path(folder).name}: {_(trust_text(trusted))}")
+        if folder in self._controller.missing:
+            bind_text(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
             tint(state, "triangle-alert", "warn", 14)
-            state.clicked.connect(lambda *_on: self._desk.replace(folder))
+            state.clicked.connect(lambda *_on: self._controller.replace(folder))
         elif trusted:
-            state.clicked.connect(lambda *_on: self._desk.trust([folder], False))
+            state.clicked.connect(lambda *_on: self._controller.trust([folder], False))
         else:
-            state.clicked.connect(lambda *_on: self._desk.ask_trust([folder]))
-        remove = control(IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._desk.take_back, folder))
-        say(remove, tip=lambda: _("Revoke access to {name}", name=Path(folder).name))
+            state.clicked.connect(lambda *_on: self._controller.ask_trust([folder]))
+        remove = control(IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._controller.revoke, folder))
+        bind_text(remove, tip=lambda: _("Revoke access to {name}", name=Path(folder).name))
         fill(QHBoxLayout(row), (name, 1), state, remove, margins=(0, 0, 0, 0), spacing=4)
         return row
 
@@ -65,7 +65,7 @@ class RecentFolders(QWidget):
     def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("recent-folders")
-        self._desk = desk
+        self._controller = desk
         self._flow = FlowLayout(self)
         desk.changed.connect(self._fill)
         bind(self._fill)
@@ -75,15 +75,15 @@ class RecentFolders(QWidget):
             if (button := item.widget()) is not None:
                 button.hide()
                 button.deleteLater()
-        for folder in self._desk.recent:
+        for folder in self._controller.recent:
             self._flow.addWidget(self._button(folder))
-        self.setVisible(bool(self._desk.recent))
+        self.setVisible(bool(self._controller.recent))
 
     def _button(self, folder: str) -> QPushButton:
-        button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._desk.grant, [folder]))
+        button = control(QPushButton(self), "recent-folder", look="chip-plain", on=partial(self._controller.grant, [folder]))
         tint(button, "folder", "muted", 14)
         text = " " + cut(Path(folder).name or folder).replace("&", "&&")
-        return say(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))
+        return bind_text(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))
 
 
 def cut(name: str) -> str:

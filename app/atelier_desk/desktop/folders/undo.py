@@ -40,12 +40,12 @@ def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: C
         title,
         details,
         _("Undo these changes"),
-        lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, ids, told)),
+        lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, ids, told)),
         no=_("Keep the changes"),
     )
 
 
-async def take_back(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> list[UndoneChange]:
+async def undo_changes(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> list[UndoneChange]:
     """Take changes back, the newest first; gives what came of each. What takes over a second shows how far it is, and can be stopped: the
     older changes stay then."""
     parts = portions(ids)
@@ -54,7 +54,7 @@ async def take_back(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequ
     try:
         for part in parts:
             done += await bridge.engine.files.undo(workflow_id, part, force=force)
-            if box is not None and not box.go_on(len(done)):
+            if box is not None and not box.show_progress(len(done)):
                 break
     finally:
         if box is not None:
@@ -74,7 +74,7 @@ class _Progress(QProgressDialog):
         self.setAutoReset(False)
         self.setValue(0)
 
-    def go_on(self, done: int) -> bool:
+    def show_progress(self, done: int) -> bool:
         """Show how far it is; False when the person wants no more of it."""
         if not isValid(self) or self.wasCanceled():
             return False
@@ -87,18 +87,18 @@ class _Progress(QProgressDialog):
             self.deleteLater()
 
 
-async def _take_back(
+async def _undo_changes(
     bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], told: Callable[[str], object], *, force: bool = False
 ) -> None:
-    done = await take_back(bridge, parent, workflow_id, ids, force=force)
+    done = await undo_changes(bridge, parent, workflow_id, ids, force=force)
     left = [each for each in done if each.problem is not None]
     count = len(done) - len(left)
     if count:
         told(ngettext("{n} change undone", "{n} changes undone", count))
     if left:
         again = [each.change.id for each in left if can_be_forced(each)]
-        anyway = (lambda: bridge.jobs.start(_take_back(bridge, parent, workflow_id, again, told, force=True))) if again else None
-        tell_left(parent, left, some=bool(count), anyway=anyway)
+        anyway = (lambda: bridge.jobs.start(_undo_changes(bridge, parent, workflow_id, again, told, force=True))) if again else None
+        ask_about_left(parent, left, some=bool(count), anyway=anyway)
 
 
 def can_be_forced(left: UndoneChange) -> bool:
@@ -120,7 +120,7 @@ def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
     return [*texts[:NAMED], *more]
 
 
-def tell_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None) -> QMessageBox:
+def ask_about_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None) -> QMessageBox:
     """``undo-both``: what was not undone and why. With ``anyway`` both ways are offered; ``some``: other changes were undone."""
     box = MessageBox(parent, "undo-both")
     box.setText(_("Some changes were not undone.") if some else _("Nothing was undone."))

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Toast, ToastHost, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 
@@ -133,7 +133,7 @@ class Pane(QWidget):
         self._folds = True
         self.wait_with(empty)
         empty.installEventFilter(self)
-        empty.said.connect(self._say_why)
+        empty.text_changed.connect(self._update_reason)
 
     @property
     def vacant(self) -> bool:
@@ -153,15 +153,15 @@ class Pane(QWidget):
         """Leave the heading alone and say in it why there is nothing, or show everything."""
         self._body.setVisible(not on)
         self.frame.setContentsMargins(12, 12, 12, 4 if on else 12)
-        self._say_why()
+        self._update_reason()
         self._limit()
 
     def _limit(self) -> None:
         self.setMinimumSize(LEAST[0], 0 if self.folded else LEAST[1])
         self.setMaximumHeight(self.frame.sizeHint().height() if self.folded else _NO_LIMIT)
 
-    def _say_why(self) -> None:
-        say(self.why, lambda: self._empty.title if self.folded and self._empty is not None else "")
+    def _update_reason(self) -> None:
+        bind_text(self.why, lambda: self._empty.title if self.folded and self._empty is not None else "")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._empty and event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
@@ -170,7 +170,7 @@ class Pane(QWidget):
 
     # helpers ----------------------------------------------------------------------------------------------------------------------
 
-    def reload_soon(self) -> None:
+    def schedule_reload(self) -> None:
         """Reload a moment from now, once for many calls."""
         self._reload_timer.ask()
 
@@ -201,4 +201,4 @@ class Pane(QWidget):
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic in self.topics and self.workflow_id:
-            self.reload_soon()
+            self.schedule_reload()

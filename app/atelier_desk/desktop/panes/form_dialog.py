@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton,
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
-from atelier_desk.desktop.widgets.enter import show_enter, take_enter
+from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
@@ -85,14 +85,14 @@ class FormDialog(QDialog):
         """Look at the fields again; a problem is shown only once something was tried or typed too long."""
         problem = self.problem()
         self._ok.setEnabled(not problem or not self._touched)
-        self._say(problem if self._touched else "")
+        self._show_problem(problem if self._touched else "")
 
     def show_error(self, text: str) -> None:
         """The engine refused: the form stays as it is."""
         self._ok.setEnabled(True)
-        self._say(text)
+        self._show_problem(text)
 
-    def _say(self, problem: str) -> None:
+    def _show_problem(self, problem: str) -> None:
         """What is wrong has its own lines: the dialog grows by what it needs, and fields keep theirs."""
         if problem == self._error.text() and bool(problem) != self._error.isHidden():
             return
@@ -136,5 +136,5 @@ class FormDialog(QDialog):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter sends from any field, and presses the button that has the keyboard."""
-        if not take_enter(event, self, self._press):
+        if not handle_enter(event, self, self._press):
             super().keyPressEvent(event)

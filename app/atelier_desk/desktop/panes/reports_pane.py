@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWid
 from atelier_desk.desktop.exporting import ask_export, ask_print, copy
 from atelier_desk.desktop.panes.base import Pane, offer_undo, toast, toasts_of
 from atelier_desk.desktop.panes.times import ago, number, size
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
@@ -59,7 +59,7 @@ class ReportsPane(Pane):
         self.fold_when(self.empty)
         self.list = _List(self)
         self.list.setObjectName("report-list")
-        dress_list(self.list)
+        style_list(self.list)
         self.list.itemActivated.connect(lambda item: self.open(item.data(KeyRole)))
         self.list.itemClicked.connect(lambda item: self.open(item.data(KeyRole)))
         self._stack.addWidget(self.empty)
@@ -67,8 +67,8 @@ class ReportsPane(Pane):
         self._stack.addWidget(self._build_reader())
         self.column.addWidget(self._stack, 1)
         self.add_key("Ctrl+S", self.save, self._reader)
-        say(self.list, name=N_("Reports"))
-        say(self.view, name=N_("Report"))
+        bind_text(self.list, name=N_("Reports"))
+        bind_text(self.view, name=N_("Report"))
         bind(self._show, on="language")
 
     def _build_reader(self) -> QWidget:
@@ -189,9 +189,9 @@ class ReportsPane(Pane):
 
     def accept(self) -> None:
         """Take the open report's file as it is now."""
-        self.jobs.start(self._keep(self.workflow_id, self._open))
+        self.jobs.start(self._accept_report(self.workflow_id, self._open))
 
-    async def _keep(self, workflow_id: str, name: str) -> None:
+    async def _accept_report(self, workflow_id: str, name: str) -> None:
         await self.bridge.engine.reports.accept(workflow_id, name)
         await self._load(workflow_id)
 

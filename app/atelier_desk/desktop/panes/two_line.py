@@ -25,7 +25,7 @@ def two_line_item(
     return item
 
 
-def dress_list(view: QAbstractItemView, rows: RowDelegate | None = None) -> None:
+def style_list(view: QAbstractItemView, rows: RowDelegate | None = None) -> None:
     """Make a list or a tree show rows, as wide as it is; ``rows`` paints them, else each is its item's own."""
     view.setProperty("rows", True)
     view.setItemDelegate(rows or RowDelegate(view))

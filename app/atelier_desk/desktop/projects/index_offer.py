@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import show_pixmap
 from atelier_desk.support.i18n import N_, _
 
@@ -32,7 +32,7 @@ class OfferBar(QFrame):
         self.setObjectName("project-offer")
         mark(self, "card-sunken")
         self.bridge = bridge
-        self._desk = desk
+        self._folders = desk
         self._answered: set[str] = set()
         """What the engine may not have stored yet."""
         self.folder = ""
@@ -47,28 +47,28 @@ class OfferBar(QFrame):
             buttons.addWidget(button)
         words = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
         fill(QVBoxLayout(self), words, buttons, margins=(14, 8, 10, 8), spacing=6)
-        desk.changed.connect(self.look)
+        desk.changed.connect(self.refresh)
         self.hide()
-        bind(self._dress)
+        bind(self._apply_style)
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """See whether one of the folders in view is to be offered."""
-        if self._seen != self._desk.folders:
-            self._seen = self._desk.folders
+        if self._seen != self._folders.folders:
+            self._seen = self._folders.folders
             self._show("")
         if self.bridge.ready and self._seen:
-            self.bridge.jobs.start(self._look(self._seen), f"project offer {id(self)}")
+            self.bridge.jobs.start(self._load_offers(self._seen), f"project offer {id(self)}")
 
-    async def _look(self, folders: tuple[str, ...]) -> None:
+    async def _load_offers(self, folders: tuple[str, ...]) -> None:
         offers = await self.bridge.engine.projects.offers(folders)
-        if folders == self._desk.folders:
+        if folders == self._folders.folders:
             wanted = (each.folder for each in offers if each.folder not in self._answered)
             self._show(next(wanted, ""))
 
     def _show(self, folder: str) -> None:
         self.folder = folder
         self.setVisible(bool(folder))
-        say(
+        bind_text(
             self._text,
             lambda: _("Index “{folder}” so agents can search it?", folder=Path(folder).name or folder) if folder else "",
         )
@@ -89,13 +89,13 @@ class OfferBar(QFrame):
         if folder:
             self._answered.add(folder)  # asked once, whatever becomes of the answer
             self._show("")
-            self.bridge.jobs.start(self._keep(folder, yes))
+            self.bridge.jobs.start(self._save_answer(folder, yes))
 
-    async def _keep(self, folder: str, yes: bool) -> None:
+    async def _save_answer(self, folder: str, yes: bool) -> None:
         made = await self.bridge.engine.projects.answer(folder, yes)
         if made is not None:
             self.begun.emit(_("Indexing “{name}”…", name=made.name))
-        self.look()
+        self.refresh()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         show_pixmap(self._icon, theme().pixmap("folder-search", "muted", theme().px(16), self.devicePixelRatioF()))

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.presentation.projects import language_word
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import NARROW, number
@@ -44,13 +44,13 @@ class LanguageBar(QWidget):
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         bind(self.updateGeometry)
-        say(self, name=self._spoken)
+        bind_text(self, name=self._spoken)
 
     def show_languages(self, languages: Mapping[str, int]) -> None:
         """Files by language."""
         self._parts = parts_of(languages)
         self.setVisible(bool(self._parts))
-        say(self, name=self._spoken)
+        bind_text(self, name=self._spoken)
         self.updateGeometry()
         self.update()
 

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QListWidget, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.panes.times import ago
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.domain.project import IngestStage, IngestState, Project
 from atelier_desk.presentation.projects import RUNNING, state_word
 from atelier_desk.support.i18n import N_, _
@@ -24,22 +24,22 @@ class ProjectList(QListWidget):
 
     Signals:
         project_chosen: its id, empty for none.
-        menu_wanted: the menu of the current project, at this global position.
+        menu_requested: the menu of the current project, at this global position.
     """
 
     project_chosen = Signal(str)
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("project-list")
         mark(self, "plain")
-        dress_list(self)
+        style_list(self)
         self.projects: Sequence[Project] = ()
         self.states: Mapping[str, IngestState] = {}
         bind(self._fill, on="language")
         self.currentItemChanged.connect(lambda *_items: self.project_chosen.emit(self.chosen))
-        say(self, name=N_("Projects"))
+        bind_text(self, name=N_("Projects"))
 
     @property
     def chosen(self) -> str:
@@ -62,7 +62,7 @@ class ProjectList(QListWidget):
         self.blockSignals(True)
         self.clear()
         for project in projects:
-            icon, role = self._look(project)
+            icon, role = self._state_icon(project)
             two_line_item(self, project.id, project.name, self._facts(project), icon, role)
         self.blockSignals(False)
         self.choose(chosen if any(each.id == chosen for each in projects) else projects[0].id if projects else "")
@@ -80,7 +80,7 @@ class ProjectList(QListWidget):
         known = _("Indexed {when}", when=ago(project.ingested_at)) if project.ingested_at is not None else _("Not indexed yet")
         return known if project.loaded else _("{facts} · not searched", facts=known)
 
-    def _look(self, project: Project) -> tuple[str, Role]:
+    def _state_icon(self, project: Project) -> tuple[str, Role]:
         state = self.states.get(project.id)
         if state is not None and state.stage in RUNNING:
             return "loader-circle", "accent"
@@ -91,4 +91,4 @@ class ProjectList(QListWidget):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         at = menu_place(self, event)
         if at is not None:
-            self.menu_wanted.emit(at)
+            self.menu_requested.emit(at)

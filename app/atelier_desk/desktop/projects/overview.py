@@ -14,7 +14,7 @@ from atelier_desk.desktop.projects.problems import ProblemList
 from atelier_desk.desktop.projects.progress import IngestProgress
 from atelier_desk.desktop.settings.page import Row
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
 from atelier_desk.presentation.projects import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
@@ -44,19 +44,19 @@ class OverviewPage(QWidget):
 
     Signals:
         switched: name of the switch and its new state.
-        read_wanted: read the project; True: everything anew, also what did not change.
+        read_requested: read the project; True: everything anew, also what did not change.
         allowed: a path that looks like a secret is to be read (True), or no longer (False).
-        pause_wanted, rename_wanted, delete_wanted, search_wanted, graph_wanted: the button was pressed.
+        pause_requested, rename_requested, delete_requested, search_requested, graph_requested: the button was pressed.
     """
 
     switched = Signal(str, bool)
-    read_wanted = Signal(bool)
+    read_requested = Signal(bool)
     allowed = Signal(str, bool)
-    pause_wanted = Signal()
-    rename_wanted = Signal()
-    delete_wanted = Signal()
-    search_wanted = Signal()
-    graph_wanted = Signal()
+    pause_requested = Signal()
+    rename_requested = Signal()
+    delete_requested = Signal()
+    search_requested = Signal()
+    graph_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -85,34 +85,34 @@ class OverviewPage(QWidget):
         fill(column, self._build_head(), self._build_buttons(), self.progress, self.cut, self._build_figures(), self.languages)
         fill(column, self._parts, self._relations, self._build_switches(), self._problem_title, self.problems, 1)
         self.problems.allowed.connect(self.allowed)
-        self.progress.pause_wanted.connect(self.pause_wanted)
-        self.progress.resume_wanted.connect(lambda: self.read_wanted.emit(False))
+        self.progress.pause_requested.connect(self.pause_requested)
+        self.progress.resume_requested.connect(lambda: self.read_requested.emit(False))
         bind(self._inner.setMaximumWidth, lambda: theme().px(COLUMN))
-        bind(self._say)
+        bind(self._update_texts)
 
     def _build_head(self) -> QVBoxLayout:
         self.name = control(ElidedLabel("", self), "project-title", look="title")
-        self.rename = control(IconButton("pencil", parent=self), "project-rename", tip=N_("Rename"), on=self.rename_wanted.emit)
+        self.rename = control(IconButton("pencil", parent=self), "project-rename", tip=N_("Rename"), on=self.rename_requested.emit)
         self.folder = control(ElidedLabel("", self, Qt.TextElideMode.ElideMiddle), "project-root", look="muted")
         self.show_folder = control(IconButton("folder-open", parent=self), "project-show-folder", tip=N_("Open the folder"), on=self._show)
         first = fill(QHBoxLayout(), (self.name, 1), self.rename, spacing=6)
         return fill(QVBoxLayout(), first, fill(QHBoxLayout(), (self.folder, 1), self.show_folder, spacing=6), spacing=2)
 
     def _build_buttons(self) -> FlowLayout:
-        self.read = control(QPushButton(self), "project-read", on=lambda: self.read_wanted.emit(False))
-        self.search = control(QPushButton(self), "project-search", N_("Search"), on=self.search_wanted.emit)
-        self.graph = control(QPushButton(self), "project-graph", N_("Graph"), on=self.graph_wanted.emit)
-        self.anew = control(
+        self.read = control(QPushButton(self), "project-read", on=lambda: self.read_requested.emit(False))
+        self.search = control(QPushButton(self), "project-search", N_("Search"), on=self.search_requested.emit)
+        self.graph = control(QPushButton(self), "project-graph", N_("Graph"), on=self.graph_requested.emit)
+        self.reindex_button = control(
             QPushButton(self),
             "project-read-anew",
             N_("Re-index everything"),
             look="ghost",
             tip=N_("Including unchanged files; files that no longer exist are removed from the index"),
-            on=lambda: self.read_wanted.emit(True),
+            on=lambda: self.read_requested.emit(True),
         )
-        self.delete = control(QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_wanted.emit)
+        self.delete = control(QPushButton(self), "project-delete", N_("Delete…"), look="ghost", on=self.delete_requested.emit)
         line = FlowLayout(spacing=8)
-        for button in (self.read, self.search, self.graph, self.anew, self.delete):
+        for button in (self.read, self.search, self.graph, self.reindex_button, self.delete):
             line.addWidget(button)
         return line
 
@@ -149,32 +149,32 @@ class OverviewPage(QWidget):
         self.counted = counted is not None
         self.project, self.statistics = project, (statistics := counted or ProjectStatistics())
         self.name.setText(project.name)
-        say(self.folder, lambda: folder_word(project))
+        bind_text(self.folder, lambda: folder_word(project))
         self.show_folder.setVisible(bool(project.root))
         for name, box in self.switches.items():
             box.setChecked(getattr(project, name))
         self.languages.show_languages(statistics.languages)
-        say(self.cut, lambda: cut_word(project.cut))
+        bind_text(self.cut, lambda: cut_word(project.cut))
         self.cut.setVisible(bool(project.cut))
         self.problems.show_problems(problems, statistics.problems, project.readable)
         self._problem_title.setVisible(bool(problems or project.readable))
         for button in (self.search, self.graph):
             button.setVisible(bool(statistics.entities))
-        self._say()
+        self._update_texts()
 
     def show_state(self, state: IngestState | None) -> None:
         """How far its reading is."""
         self.progress.show_state(state)
-        self._say()
+        self._update_texts()
 
-    def _say(self) -> None:
+    def _update_texts(self) -> None:
         project, found = self.project, self.statistics
         if project is None:
             return
         running = self.progress.state is not None and self.progress.state.stage in RUNNING
         self.read.setEnabled(bool(project.root) and not running)
-        self.anew.setVisible(bool(project.root) and (project.ingested_at is not None or found.files > 0) and not running)
-        say(self.read, N_("Update index") if project.ingested_at is not None else N_("Index the folder"))
+        self.reindex_button.setVisible(bool(project.root) and (project.ingested_at is not None or found.files > 0) and not running)
+        bind_text(self.read, N_("Update index") if project.ingested_at is not None else N_("Index the folder"))
         vectors = f"{number(found.vectors)} / {number(found.texts)}" if found.texts else number(found.vectors)
         values = {
             "files": number(found.files),

@@ -9,8 +9,8 @@ from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.panes.two_line import style_list, two_line_item
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.domain.project import FileProblem
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -37,7 +37,7 @@ class ProblemList(QWidget):
         self.words = label("", "muted", self, wrap=True)
         self.list = control(QListWidget(self), "project-problem-list", look="plain", name=N_("Files not indexed"))
         self.list.setSelectionMode(QListWidget.SelectionMode.ExtendedSelection)
-        dress_list(self.list)
+        style_list(self.list)
         self.copy_all = control(QPushButton(self), "project-problems-copy", N_("Copy list"), look="ghost", on=lambda: self.copy(whole=True))
         self.allow = control(QPushButton(self), "project-problems-allow", look="ghost", on=self._allow)
         self.list.itemSelectionChanged.connect(self._offer)
@@ -47,7 +47,7 @@ class ProblemList(QWidget):
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._copy = QAction(self.list)
         self._copy.triggered.connect(lambda *_on: self.copy())
-        say(self._copy, N_("Copy"))
+        bind_text(self._copy, N_("Copy"))
         self.list.addAction(self._copy)
         buttons = fill(QHBoxLayout(), self.allow, self.copy_all, 1, spacing=6)
         fill(QVBoxLayout(self), self.words, self.list, buttons, margins=(0, 0, 0, 0), spacing=6)
@@ -72,7 +72,7 @@ class ProblemList(QWidget):
                 parts.append(_("the first {shown} of {total} are listed", shown=len(problems), total=total))
             return " · ".join(parts)
 
-        say(self.words, words)
+        bind_text(self.words, words)
 
     def _fill(self) -> None:
         self.list.clear()
@@ -88,7 +88,7 @@ class ProblemList(QWidget):
         """The button says what can be done with the one row that is chosen."""
         path, read = self._chosen()
         self.allow.setVisible(bool(path))
-        say(self.allow, N_("Exclude again") if read else N_("Index"))
+        bind_text(self.allow, N_("Exclude again") if read else N_("Index"))
 
     def _chosen(self) -> tuple[str, bool]:
         """The path of the chosen row where something can be said about it, and whether it is read."""

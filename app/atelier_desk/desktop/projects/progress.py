@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import ElidedLabel, Spinner, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Spinner, bind_text, control, fill, label
 from atelier_desk.domain.project import IngestStage, IngestState
 from atelier_desk.presentation.projects import RUNNING, state_word
 from atelier_desk.support.i18n import N_
@@ -16,11 +16,11 @@ class IngestProgress(QWidget):
     """``ingest-progress``; hidden where nothing was read since the program began.
 
     Signals:
-        pause_wanted, resume_wanted: the button was pressed.
+        pause_requested, resume_requested: the button was pressed.
     """
 
-    pause_wanted = Signal()
-    resume_wanted = Signal()
+    pause_requested = Signal()
+    resume_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,7 +44,7 @@ class IngestProgress(QWidget):
             return
         running, paused = state.stage in RUNNING, state.stage is IngestStage.PAUSED
         mark(self.words, {IngestStage.FAILED: "error", IngestStage.DONE: "ok"}.get(state.stage, "muted"))
-        say(self.words, lambda: state_word(state))
+        bind_text(self.words, lambda: state_word(state))
         self._spinner.setVisible(running)
         self.bar.setVisible(running or paused)
         self.bar.setRange(0, state.total if running else max(1, state.total))  # 0 to 0 runs on: the end is not known
@@ -52,8 +52,8 @@ class IngestProgress(QWidget):
         self.path.setVisible(running and bool(state.path))
         self.path.setText(state.path)
         self.button.setVisible(running or paused or state.stage is IngestStage.FAILED)
-        say(self.button, N_("Pause") if running else N_("Continue") if paused else N_("Try again"))
+        bind_text(self.button, N_("Pause") if running else N_("Continue") if paused else N_("Try again"))
 
     def _press(self) -> None:
         if self.state is not None:
-            (self.pause_wanted if self.state.stage in RUNNING else self.resume_wanted).emit()
+            (self.pause_requested if self.state.stage in RUNNING else self.resume_requested).emit()

@@ -31,7 +31,7 @@ def result_row(found: ProjectHit, needle: str) -> ListRow:
     return ListRow(
         title_word(entity),
         name=True,
-        beside=kind_word(entity),
+        trailing=kind_word(entity),
         end=" · ".join(filter(None, (found.project, place_word(entity)))),
         lines=tuple(preview_lines(found, needle)),
         needle=needle,
@@ -39,6 +39,6 @@ def result_row(found: ProjectHit, needle: str) -> ListRow:
         icon=KIND_ICONS[entity.kind],
         role=KIND_COLOURS[entity.kind],
         weight=600,
-        said=spoken(found),
+        accessible_text=spoken(found),
         tip=place_word(entity),
     )

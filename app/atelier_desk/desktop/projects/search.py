@@ -15,7 +15,7 @@ from atelier_desk.desktop.projects.graph.details import has_source
 from atelier_desk.desktop.projects.icons import KIND_ICONS
 from atelier_desk.desktop.projects.result_rows import result_row
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
 from atelier_desk.desktop.widgets.search_list import SearchList
@@ -36,11 +36,11 @@ class SearchPage(QWidget):
     """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down goes from the field into the list.
 
     Signals:
-        source_wanted, graph_wanted: of this ``Entity``.
+        source_requested, graph_requested: of this ``Entity``.
     """
 
-    source_wanted = Signal(object)
-    graph_wanted = Signal(object)
+    source_requested = Signal(object)
+    graph_requested = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,9 +56,11 @@ class SearchPage(QWidget):
         self.field.setClearButtonEnabled(True)
         self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
         self.where.addItem("", "")
-        say(self.where, items=[N_("All projects")])
+        bind_text(self.where, items=[N_("All projects")])
         self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)
-        self.list = say(SearchList(self, "project-search", self.field, nothing=None, by_click=False, tab=True), name=N_("Search results"))
+        self.list = bind_text(
+            SearchList(self, "project-search", self.field, nothing=None, by_click=False, tab=True), name=N_("Search results")
+        )
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._menu)
         self.list.chosen.connect(lambda _found: self.open())
@@ -71,10 +73,10 @@ class SearchPage(QWidget):
         self.count = control(label("", "small", self), "project-search-count")
         top = fill(QHBoxLayout(), (self.field, 1), self.where, self.kind_button, spacing=8)
         fill(QVBoxLayout(self), top, (self._stack, 1), self.count, margins=(16, 10, 16, 10), spacing=8)
-        self._soon = Debouncer(self, DELAY_MS, self.search)
-        self.field.textChanged.connect(lambda *_text: self._soon.start())
+        self._debouncer = Debouncer(self, DELAY_MS, self.search)
+        self.field.textChanged.connect(lambda *_text: self._debouncer.start())
         self.where.currentIndexChanged.connect(lambda *_row: self.search())
-        self._say_kinds()
+        self._update_kinds()
         bind(self._fill, on="language")
 
     # -- which ------------------------------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ class SearchPage(QWidget):
         if stale or (chosen and not self.where.currentData()):
             self.search()
 
-    def look_in(self, project_id: str) -> None:
+    def search_project(self, project_id: str) -> None:
         """Search this one alone."""
         self.where.setCurrentIndex(max(0, self.where.findData(project_id)))
 
@@ -109,7 +111,7 @@ class SearchPage(QWidget):
 
     def search(self) -> None:
         """Ask the engine; an earlier question that still runs is dropped."""
-        self._soon.stop()
+        self._debouncer.stop()
         self.jobs.start(self._search(self.field.text().strip()), "search")
 
     async def _search(self, needle: str) -> None:
@@ -117,7 +119,7 @@ class SearchPage(QWidget):
         self.found = ()
         if needle:
             mark(self.count, "small")
-            say(self.count, N_("Searching…"))
+            bind_text(self.count, N_("Searching…"))
             self.found = await self.bridge.engine.projects.find(
                 needle,
                 project_ids=(str(chosen),) if chosen else (),
@@ -135,7 +137,7 @@ class SearchPage(QWidget):
         self._stack.setCurrentIndex(1 if self.found else 0)
         mark(self.count, "small")
         number = len(self.found)
-        say(self.count, lambda: ngettext("{n} result", "{n} results", number) if number else "")
+        bind_text(self.count, lambda: ngettext("{n} result", "{n} results", number) if number else "")
         if self._asked:
             hint = N_("Try other words, all kinds or all projects.")
             self.empty.set_texts(N_("No results"), hint)
@@ -148,7 +150,7 @@ class SearchPage(QWidget):
         self.found = ()
         self._fill()
         mark(self.count, "error")
-        say(self.count, made(text))
+        bind_text(self.count, made(text))
 
     # -- kinds ------------------------------------------------------------------------------------------------------------------
 
@@ -171,11 +173,11 @@ class SearchPage(QWidget):
     def narrow(self, kinds: Sequence[EntityKind] | set[EntityKind]) -> None:
         """Find these kinds alone; none means all."""
         self.kinds = set(kinds)
-        self._say_kinds()
+        self._update_kinds()
         self.search()
 
-    def _say_kinds(self) -> None:
-        say(self.kind_button, self._kinds_word, name=lambda: _("Kinds: {names}", names=self._kinds_word()))
+    def _update_kinds(self) -> None:
+        bind_text(self.kind_button, self._kinds_word, name=lambda: _("Kinds: {names}", names=self._kinds_word()))
 
     def _kinds_word(self) -> str:
         if not self.kinds:
@@ -196,7 +198,7 @@ class SearchPage(QWidget):
         """The source of the current row; of what has none, the graph."""
         entity = self.chosen
         if entity is not None:
-            (self.source_wanted if has_source(entity) else self.graph_wanted).emit(entity)
+            (self.source_requested if has_source(entity) else self.graph_requested).emit(entity)
 
     def _menu(self, at: QPoint) -> None:
         entity = self.chosen
@@ -207,8 +209,8 @@ class SearchPage(QWidget):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         look = theme()
         if has_source(entity):
-            menu.addAction(look.icon("file-text"), _("Open the source"), lambda: self.source_wanted.emit(entity))
-        menu.addAction(look.icon("waypoints"), _("Show in the graph"), lambda: self.graph_wanted.emit(entity))
+            menu.addAction(look.icon("file-text"), _("Open the source"), lambda: self.source_requested.emit(entity))
+        menu.addAction(look.icon("waypoints"), _("Show in the graph"), lambda: self.graph_requested.emit(entity))
         if place_word(entity):
             menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
         rect = self.list.visualRect(self.list.currentIndex())
@@ -221,9 +223,9 @@ class SearchPage(QWidget):
             enter = key in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
             if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
                 if self.chosen is not None:
-                    self.graph_wanted.emit(self.chosen)
+                    self.graph_requested.emit(self.chosen)
                 return True
-            fresh = not self._soon.isActive() and self._asked == self.field.text().strip()
+            fresh = not self._debouncer.isActive() and self._asked == self.field.text().strip()
             if watched is self.field and enter and not (self.found and fresh):
                 self.search()
                 return True

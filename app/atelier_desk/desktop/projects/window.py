@@ -26,7 +26,7 @@ from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, Line, bind, control, fill, fit_window, label, say, tint
+from atelier_desk.desktop.widgets import EmptyState, Line, bind, bind_text, control, fill, fit_window, label, tint
 from atelier_desk.desktop.widgets.bindings import text_of
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
@@ -80,8 +80,8 @@ class ProjectsWindow(QWidget):
         self.empty.button.clicked.connect(lambda *_on: self.new_project())
         self._build()
         self._connect()
-        self._soon = Debouncer(self, RELOAD_MS, self.reload)
-        say(self, title=N_("Projects"))
+        self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
+        bind_text(self, title=N_("Projects"))
 
     # -- building ---------------------------------------------------------------------------------------------------------------
 
@@ -118,20 +118,20 @@ class ProjectsWindow(QWidget):
 
     def _connect(self) -> None:
         self.list.project_chosen.connect(self._on_chosen)
-        self.list.menu_wanted.connect(self._menu)
+        self.list.menu_requested.connect(self._menu)
         self.tabs.currentChanged.connect(self._on_tab)
         self.overview.switched.connect(self._switch)
-        self.overview.read_wanted.connect(lambda anew: self.read(force=anew))
+        self.overview.read_requested.connect(lambda anew: self.read(force=anew))
         self.overview.allowed.connect(self.allow)
-        self.overview.pause_wanted.connect(self.pause)
-        self.overview.rename_wanted.connect(self.rename)
-        self.overview.delete_wanted.connect(self.delete)
-        self.overview.search_wanted.connect(self.open_search)
-        self.overview.graph_wanted.connect(lambda: self.open_graph(None))
-        self.search.source_wanted.connect(self.open_source)
-        self.search.graph_wanted.connect(self.open_graph)
-        self.graph.source_wanted.connect(self.open_source)
-        self.code.graph_wanted.connect(self.open_graph)
+        self.overview.pause_requested.connect(self.pause)
+        self.overview.rename_requested.connect(self.rename)
+        self.overview.delete_requested.connect(self.delete)
+        self.overview.search_requested.connect(self.open_search)
+        self.overview.graph_requested.connect(lambda: self.open_graph(None))
+        self.search.source_requested.connect(self.open_source)
+        self.search.graph_requested.connect(self.open_graph)
+        self.graph.source_requested.connect(self.open_source)
+        self.code.graph_requested.connect(self.open_graph)
         self.bridge.changed.connect(self._on_changed)
         keys: dict[str, Callable[[], object]] = {"Ctrl+N": self.new_project, "Esc": self._escape}
         keys |= {"F3": partial(self.code.finder.step, 1), "Shift+F3": partial(self.code.finder.step, -1)}
@@ -197,7 +197,7 @@ class ProjectsWindow(QWidget):
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "projects" and self.isVisible():
-            self._soon.ask()
+            self._debouncer.ask()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -232,14 +232,14 @@ class ProjectsWindow(QWidget):
         if self.project is None:
             self._search_wanted = text
             return
-        self.search.look_in(self.project.id)
+        self.search.search_project(self.project.id)
         self.tabs.setCurrentIndex(1)
         self.search.enter(text)
 
     def find_here(self) -> None:
         """Look for something: in the source that is shown, else in the project."""
         if self.pages.currentWidget() is self.code and self.code.entity is not None:
-            self.code.look_for()
+            self.code.open_find_bar()
         else:
             self.open_search()
 
@@ -252,7 +252,7 @@ class ProjectsWindow(QWidget):
         if entity is not None:
             self.graph.show_entity(entity)
         elif not len(self.graph.model):
-            self.graph.show_whole()
+            self.graph.show_project_graph()
 
     def open_source(self, entity: Entity) -> None:
         """The source of an entity, at its lines."""

@@ -48,25 +48,25 @@ class ApprovalCard(ApprovalFrame):
 
     def __init__(self, bridge: Bridge, request: ApprovalRequest, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent, "approval-card")
-        self.request = self.desk.get(request.id) or request
+        self.request = self.approvals.get(request.id) or request
         mark(self, "approval" if self._open else "card")
-        self._taking = self._rejecting = False
+        self._restoring = self._rejecting = False
         self._build()
         for button in (self.arguments.fold, self.arguments.copy, self.arguments.edit, self.head.show_button):
             button.installEventFilter(self)
-        self._take_draft()
+        self._restore_draft()
         bind(self._show, on="language")
-        self.desk.updated.connect(self._updated)
-        self.desk.draft_changed.connect(self._draft_changed)
+        self.approvals.updated.connect(self._updated)
+        self.approvals.draft_changed.connect(self._draft_changed)
         bind(self.refit)
-        self.desk.watch(self, self.request)
-        self._look_at_changes()
+        self.approvals.watch(self, self.request)
+        self._preview_changes()
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
         self.head = ApprovalHeader(self)
-        self.head.show_wanted.connect(lambda: self.show_wanted.emit(self.request.workflow_id))
+        self.head.show_requested.connect(lambda: self.show_requested.emit(self.request.workflow_id))
         self.area.setObjectName("approval-scroll")
         self._error.setObjectName("approval-error")
         self._make_body(self.body)
@@ -96,7 +96,7 @@ class ApprovalCard(ApprovalFrame):
         self._details = ApprovalDetails(self.request, body)
         self._details.setVisible(self._details.there)
         self._changes = ApprovalChanges(body)
-        self._preview = Debouncer(self, PREVIEW_MS, self._look_at_changes)
+        self._preview = Debouncer(self, PREVIEW_MS, self._preview_changes)
         shown = self.request.arguments if self.request.edited is None else self.request.edited
         self.arguments = ArgumentsView(shown, self._refusal, body, opened=not self._details.there)
         self.arguments.edited.connect(self._arguments_changed)
@@ -126,7 +126,7 @@ class ApprovalCard(ApprovalFrame):
     def reject(self) -> None:
         """Refuse, with what is written as the reason."""
         if self._open and not self._busy and not self.reason.over_limit():
-            self._send(self.desk.reject(self.request.id, self.reason.text().strip()), self.request.id)
+            self._send(self.approvals.reject(self.request.id, self.reason.text().strip()), self.request.id)
 
     def holds(self, request_id: str) -> bool:
         """Whether it is about this request."""
@@ -159,19 +159,19 @@ class ApprovalCard(ApprovalFrame):
         if on == self._rejecting:
             return
         self._rejecting = on
-        self._since = self.desk.monotonic()  # the buttons change places
+        self._since = self.approvals.monotonic()  # the buttons change places
         if not on:
             had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
             self.reason.set_text("")
             if had_keyboard:
-                self.take_keyboard()
+                self.take_focus()
         self._show()
         self.refit()
 
     async def _allow(self, scope: ApprovalScope, rules: Sequence[str]) -> None:
         if self.arguments.editing and not await self.arguments.checked():
             return
-        await self.desk.approve(self.request.id, self.arguments.changed_arguments(), scope, rules)
+        await self.approvals.approve(self.request.id, self.arguments.changed_arguments(), scope, rules)
 
     def _set_busy(self, busy: bool) -> None:
         self.reason.setEnabled(not busy)
@@ -184,10 +184,10 @@ class ApprovalCard(ApprovalFrame):
             return refusal(error)
         return ""
 
-    def _look_at_changes(self) -> None:
+    def _preview_changes(self) -> None:
         """Ask the engine what the call would do to files, as its arguments stand."""
         if self._open and self.request.effect in ("write", "network") and not self.arguments.problem:
-            self.desk.jobs.start(self._show_changes(self.arguments.changed_arguments()), f"preview {id(self)}")
+            self.approvals.jobs.start(self._show_changes(self.arguments.changed_arguments()), f"preview {id(self)}")
 
     async def _show_changes(self, arguments: dict[str, object] | None) -> None:
         problem, changes = "", []
@@ -206,25 +206,25 @@ class ApprovalCard(ApprovalFrame):
 
     def _note_changed(self) -> None:
         self._check()
-        self._keep_draft()
+        self._save_draft()
         self.refit()
 
     def _arguments_changed(self) -> None:
         self._check()
         self._preview.start()
-        self._keep_draft()
+        self._save_draft()
 
-    def _keep_draft(self) -> None:
-        if self._open and not self._taking:
-            self.desk.keep_draft(self.request.id, Draft(self.arguments.draft(), self.reason.text()), self)
+    def _save_draft(self) -> None:
+        if self._open and not self._restoring:
+            self.approvals.save_draft(self.request.id, Draft(self.arguments.draft(), self.reason.text()), self)
 
     def _draft_changed(self, request_id: str, source: object) -> None:
         if request_id == self.request.id and source is not self:
-            self._take_draft()
+            self._restore_draft()
 
-    def _take_draft(self) -> None:
+    def _restore_draft(self) -> None:
         """What was typed in another card of this request, or before this one was made."""
-        draft, self._taking = self.desk.draft(self.request.id), True
+        draft, self._restoring = self.approvals.draft(self.request.id), True
         if draft.note != self.reason.text():
             self.reason.set_text(draft.note)
         if draft.note and not self._rejecting:
@@ -233,10 +233,10 @@ class ApprovalCard(ApprovalFrame):
             self.arguments.undo()
         elif draft.arguments is not None and draft.arguments != self.arguments.draft():
             self.arguments.begin(draft.arguments)
-        self._taking = False
+        self._restoring = False
 
     def _updated(self, request_id: str) -> None:
-        newer = self.desk.get(request_id) if request_id == self.request.id else None
+        newer = self.approvals.get(request_id) if request_id == self.request.id else None
         if newer is None:
             return
         if newer.model_copy(update={"seen_ms": 0}) != self.request.model_copy(update={"seen_ms": 0}):
@@ -260,7 +260,7 @@ class ApprovalCard(ApprovalFrame):
         )
 
     def _show_time(self) -> None:
-        if self.head.show_time(self.desk.remaining(self.request) if self._open else None, self.request.on_timeout):
+        if self.head.show_time(self.approvals.remaining(self.request) if self._open else None, self.request.on_timeout):
             self.refit()
 
     def _arrange(self, width: int) -> None:

@@ -77,7 +77,7 @@ class ApprovalController(QObject):
         self._requests: dict[str, ApprovalRequest] = {}
         self._decided: dict[str, ApprovalRequest] = {}
         self._drafts: dict[str, Draft] = {}
-        self._told: set[str] | None = None
+        self._announced: set[str] | None = None
         """What somebody was called for, and what waited at the start already; None before that is read. Whether a request is new to
         ``_requests`` says nothing: reading them all may overtake the event of one."""
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
@@ -132,11 +132,11 @@ class ApprovalController(QObject):
             before = list(self._requests)
             self._requests = waiting
             first = not self.read
-            if self._told is None:
-                self._told = set(waiting)
+            if self._announced is None:
+                self._announced = set(waiting)
             self.read = True
             for key in gone:
-                await self._take(key)
+                await self._load_request(key)
         for key in waiting:
             self.updated.emit(key)
         if first or before != list(waiting):
@@ -145,15 +145,15 @@ class ApprovalController(QObject):
 
     async def _fetch(self, request_id: str) -> None:
         async with self._reading:
-            request = await self._take(request_id)
-        told = self._told = self._told or set()
+            request = await self._load_request(request_id)
+        told = self._announced = self._announced or set()
         if request is not None and request.status is ApprovalStatus.PENDING and request_id not in told:
             told.add(request_id)
             self.asked.emit(request)
         self.changed.emit()
         self._time()
 
-    async def _take(self, request_id: str) -> ApprovalRequest | None:
+    async def _load_request(self, request_id: str) -> ApprovalRequest | None:
         """Read one request and put it where it belongs; one that is gone with its workflow is forgotten."""
         try:
             request: ApprovalRequest | None = await self._bridge.engine.approvals.get(request_id)
@@ -218,7 +218,7 @@ class ApprovalController(QObject):
     def draft(self, request_id: str) -> Draft:
         return self._drafts.get(request_id, Draft())
 
-    def keep_draft(self, request_id: str, draft: Draft, source: QWidget) -> None:
+    def save_draft(self, request_id: str, draft: Draft, source: QWidget) -> None:
         """Remember what was typed, for every card of the request."""
         if draft != self.draft(request_id):
             self._drafts[request_id] = draft
@@ -239,9 +239,9 @@ class ApprovalController(QObject):
         """Seconds left to decide; None when it waits for ever."""
         return request.timeout_s - request.seen_ms / 1000 if request.timeout_s > 0 else None
 
-    def look(self) -> None:
+    def update_visibility(self) -> None:
         """A card was shown or hidden: time counts from now on, or up to now."""
-        self._clock.look()
+        self._clock.update_visibility()
 
     def tick(self) -> None:
         """Once a second: tell the engine how long each request was seen, however many of its cards show it."""
@@ -250,7 +250,7 @@ class ApprovalController(QObject):
     def _time(self) -> None:
         """Turn the clock only while it has something to count."""
         if self._cards and any(each.timeout_s > 0 for each in self._requests.values()):
-            self.look()
+            self.update_visibility()
             if not self._clock.isActive():
                 self._clock.start()
         else:
@@ -284,9 +284,9 @@ class ApprovalController(QObject):
 
     def _card_gone(self, *_args: object) -> None:
         """A card is being deleted; what is left of it goes once it is gone."""
-        QTimer.singleShot(0, self, self._forget)
+        QTimer.singleShot(0, self, self._prune)
 
-    def _forget(self) -> None:
+    def _prune(self) -> None:
         self._cards = self._live_cards()
         self._decided = {key: request for key, request in self._decided.items() if self._has_card(key)}
         self._time()
@@ -300,7 +300,7 @@ def seen(card: QWidget) -> bool:
     return card.visibleRegion().boundingRect().height() >= min(ENOUGH, card.height() / 2)
 
 
-def approval_desk(bridge: Bridge) -> ApprovalController:
+def approval_controller(bridge: Bridge) -> ApprovalController:
     """The bridge's desk, made when it is first asked for."""
     found = bridge.findChild(ApprovalController)
     return found if isinstance(found, ApprovalController) else ApprovalController(bridge)

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QW
 from shiboken6 import isValid
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.questions.approval_controller import approval_desk
+from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.approval_header import loosen
 from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import fill, label, say
+from atelier_desk.desktop.widgets import bind_text, fill, label
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 
@@ -38,21 +38,21 @@ class ApprovalFrame(QFrame):
 
     ``fit(width)`` gives it the height it wants at that width and returns it; one in an ordinary layout fits itself when it is resized.
 
-    Signals: ``height_changed`` when it wants another height at the same width, ``show_wanted(workflow_id)`` when the person wants to see
+    Signals: ``height_changed`` when it wants another height at the same width, ``show_requested(workflow_id)`` when the person wants to see
     the conversation it belongs to.
     """
 
     height_changed = Signal()
-    show_wanted = Signal(str)
+    show_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None, name: str) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # no click: a letter typed after it must not decide anything
-        self.bridge, self.desk = bridge, approval_desk(bridge)
+        self.bridge, self.approvals = bridge, approval_controller(bridge)
         self._most: int | None = None
         self._busy = self._fitting = False
-        self._since = self.desk.monotonic()
+        self._since = self.approvals.monotonic()
         """Since when it stands where it does, with what it says."""
         self._where = ""
         self.column = fill(QVBoxLayout(self), margins=(SIDE, 10, SIDE, SIDE), spacing=6)
@@ -73,7 +73,7 @@ class ApprovalFrame(QFrame):
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.timeout.connect(self._check)
-        self.desk.changed.connect(self._check)
+        self.approvals.changed.connect(self._check)
 
     # what a subclass says -------------------------------------------------------------------------------------------------------------
 
@@ -135,17 +135,17 @@ class ApprovalFrame(QFrame):
 
     def moved(self) -> None:
         """Its buttons stand elsewhere, or say something else: what is pressed at this moment was not meant for them."""
-        self._since = self.desk.monotonic()
+        self._since = self.approvals.monotonic()
         self._check()
 
     def unsettled(self) -> float:
         """Seconds until a yes is taken; it is looked at again then."""
-        left = self.desk.unsettled(self._since)
+        left = self.approvals.unsettled(self._since)
         if left:
             self._settle.start(int(left * 1000) + 1)
         return left
 
-    def take_keyboard(self) -> None:
+    def take_focus(self) -> None:
         """The keyboard is led here: the card itself has it, and its parts follow with Tab."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
@@ -155,7 +155,7 @@ class ApprovalFrame(QFrame):
 
     def show_error(self, text: str) -> None:
         """The engine refused or failed: say so in place; everything entered stays."""
-        say(self._error, made(text))
+        bind_text(self._error, made(text))
         self._error.setVisible(bool(text))
         self.refit()
 
@@ -173,14 +173,14 @@ class ApprovalFrame(QFrame):
                 self._set_busy(False)
                 self.show_error(problem)
                 if problem and had_keyboard:  # its buttons were disabled meanwhile, and lost it
-                    self.take_keyboard()
+                    self.take_focus()
             elif problem:
-                self.desk.notice.emit(problem)
+                self.approvals.notice.emit(problem)
 
         self.show_error("")
         self._set_busy(True)
         # The card may go as soon as the decision is known, and must not take it along.
-        if self.desk.jobs.once(("decide", *key), job) is None:
+        if self.approvals.jobs.once(("decide", *key), job) is None:
             work.close()
             self._set_busy(False)
 
@@ -231,8 +231,8 @@ class ApprovalFrame(QFrame):
         super().showEvent(event)
         self.moved()
         self.refit()
-        QTimer.singleShot(0, self, self.desk.look)
+        QTimer.singleShot(0, self, self.approvals.update_visibility)
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self.desk.look()
+        self.approvals.update_visibility()

@@ -19,7 +19,7 @@ from atelier_desk.desktop.questions.approval_controller import Draft
 from atelier_desk.desktop.questions.approval_frame import MOST_HEIGHT, ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, Pill, bind, bind_text, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.presentation.undo import undo_text
 from atelier_desk.support.i18n import N_, _
@@ -62,7 +62,7 @@ class GroupLine(QWidget):
         self._risk.show_state(*wording.risk(self.request))
         self._undo.setText(undo := undo_text(self.request))
         self._undo.setVisible(bool(undo))
-        say(self.review)
+        bind_text(self.review)
 
     def arrange(self, width: int) -> None:
         """Risk and button beside the text where ``width`` allows it, else below."""
@@ -97,7 +97,7 @@ class ApprovalGroup(ApprovalFrame):
         self.lines: dict[str, GroupLine] = {}
         self._build()
         self.show_requests(requests)
-        self.desk.draft_changed.connect(self._check)
+        self.approvals.draft_changed.connect(self._check)
         bind(self._show)
 
     def _build(self) -> None:
@@ -110,7 +110,7 @@ class ApprovalGroup(ApprovalFrame):
         self.show_button = control(
             IconButton("message-square", N_("Show the workflow"), self, size=13),
             "approval-group-show",
-            on=lambda: self.show_wanted.emit(self.workflow_id),
+            on=lambda: self.show_requested.emit(self.workflow_id),
         )
         self.area.setObjectName("approval-group-scroll")
         self._error.setObjectName("approval-group-error")
@@ -148,7 +148,7 @@ class ApprovalGroup(ApprovalFrame):
         for place, (key, request) in enumerate(wanted.items()):
             if key not in self.lines:
                 self.lines[key] = line = GroupLine(request, self)
-                self.desk.watch(self, request)
+                self.approvals.watch(self, request)
                 self._list.insertWidget(place, line)
                 line.show()
         self.lines = {key: self.lines[key] for key in wanted}
@@ -176,11 +176,11 @@ class ApprovalGroup(ApprovalFrame):
         """Allow what is listed, as it was listed long enough to be read and pressed."""
         if not (self._busy or self._begun() or self.unsettled()):
             listed = [each.id for each in self.requests]
-            self._send(self.desk.approve_together(listed), *listed)
+            self._send(self.approvals.approve_together(listed), *listed)
 
     def _begun(self) -> bool:
         """Whether something was typed for one of them: other arguments, a reason to reject. “All” would pass over it."""
-        return any(self.desk.draft(key) != Draft() for key in self.lines)
+        return any(self.approvals.draft(key) != Draft() for key in self.lines)
 
     def _check(self, *_args: object) -> None:
         left = self.unsettled()

@@ -14,7 +14,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTime
 from atelier_desk.presentation.undo import undo_text
 from atelier_desk.support.i18n import N_
 
-SOON_S = 15
+WARN_S = 15
 """Remaining seconds from which the time is shown as a warning."""
 TITLE = 200
 """Room a title gets beside the pills, in logical pixels at 100 %; with less they go under it."""
@@ -30,10 +30,10 @@ def loosen(text: QLabel) -> None:
 class ApprovalHeader(QWidget):
     """``approval-title``, ``-undo``, ``-lineage``, ``-show`` and the pills ``approval-risk``, ``-time`` and ``-state``.
 
-    Signals: ``show_wanted`` when the conversation is to be shown.
+    Signals: ``show_requested`` when the conversation is to be shown.
     """
 
-    show_wanted = Signal()
+    show_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class ApprovalHeader(QWidget):
             loosen(text)
         self._place = control(ElidedLabel("", self), look="small")
         self.show_button = control(
-            IconButton("message-square", N_("Show the workflow"), self, size=13), "approval-show", on=lambda: self.show_wanted.emit()
+            IconButton("message-square", N_("Show the workflow"), self, size=13), "approval-show", on=lambda: self.show_requested.emit()
         )
         self._risk = Pill("", "", self)
         self._time = Pill("", "", self)
@@ -55,7 +55,7 @@ class ApprovalHeader(QWidget):
         for pill, name in ((self._risk, "approval-risk"), (self._time, "approval-time"), (self._state, "approval-state")):
             pill.setObjectName(name)
         self._lay_out()
-        bind(self._dress)
+        bind(self._apply_style)
 
     def _lay_out(self) -> None:
         pills = self._pills = QBoxLayout(QBoxLayout.Direction.LeftToRight)
@@ -90,7 +90,7 @@ class ApprovalHeader(QWidget):
         self._risk.show_state(*wording.risk(request))
         self._state.show_state(*wording.state(request))
         self._state.setVisible(not self._waits)
-        self._dress()
+        self._apply_style()
 
     def show_time(self, left: float | None, then: OnTimeout) -> bool:
         """Seconds left to decide, None when nothing counts; True when the pill came or went."""
@@ -98,7 +98,7 @@ class ApprovalHeader(QWidget):
         self._time.setVisible(left is not None)
         if left is not None:
             text, told = wording.time_left(left, then)
-            self._time.show_state(text, "err" if left <= SOON_S else "")
+            self._time.show_state(text, "err" if left <= WARN_S else "")
             self._time.setToolTip(told)
         return was != self._time.isHidden()
 
@@ -111,7 +111,7 @@ class ApprovalHeader(QWidget):
         self._top.setDirection(across if title + pills + icon <= width else down)
         self._pills.setDirection(across if pills + icon <= width else down)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         colour: Role = "warn" if self._waits else "muted"
         self._icon.setPixmap(theme().pixmap("shield", colour, theme().px(16), self.devicePixelRatioF()))
         self._icon.setFixedSize(theme().px(18), theme().px(18))

@@ -173,14 +173,14 @@ def section_name(section: str) -> str:
     return _(known.get(section).name) if known.has(section) else section
 
 
-def is_kept(request: ApprovalRequest) -> bool:
+def is_lasting(request: ApprovalRequest) -> bool:
     """Whether a plain yes holds for more than the call: one to the settings of a repository does, until they change."""
     return request.reason == "repository" and bool(request.always)
 
 
 def yes(request: ApprovalRequest, changed: bool) -> tuple[str, str]:
     """The button that allows, and its tool tip; ``changed``: with other arguments."""
-    if is_kept(request):
+    if is_lasting(request):
         return _("Allow these settings"), _("Allow this call, and git with these settings until they change (A)")
     return _("Allow as edited") if changed else _("Allow once"), _("Allow this call (A)")
 

@@ -13,7 +13,7 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions.argument_check import parse, pretty
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.approval import same_arguments
 from atelier_desk.support.i18n import N_, _
@@ -73,7 +73,7 @@ class ArgumentsView(QWidget):
         self._problem, self._checking = "", False
         self._hidden = 0
         self._number = 0
-        self._jobs = Jobs(self, self._say)
+        self._jobs = Jobs(self, self._show_problem)
         self._build()
         self._timer = Debouncer(self, CHECK_MS, lambda: self._jobs.start(self._run_check(), "check"))
         self._show_original()
@@ -100,7 +100,7 @@ class ArgumentsView(QWidget):
             on=lambda: self.undo() if self._editing else self.begin(),
         )
         self.text = control(_Text(self), "approval-arguments", name=N_("Arguments as JSON"))
-        self._cut = say(
+        self._cut = bind_text(
             label("", "small", self, wrap=True),
             lambda: _("{n} more characters; copy or edit to see them all", n=number(self._hidden)),
         )
@@ -168,7 +168,7 @@ class ArgumentsView(QWidget):
         self._timer.stop()
         self._number += 1
         self._checking = False
-        self._say("")
+        self._show_problem("")
         self._show_original()
         self._show_state()
         self.height_changed.emit()
@@ -191,7 +191,7 @@ class ArgumentsView(QWidget):
             return
         self._checking = True
         parsed, problem = parse(self.text.toPlainText())
-        self._say(problem)
+        self._show_problem(problem)
         if parsed is not None:
             self._timer.start()
         else:
@@ -209,10 +209,10 @@ class ArgumentsView(QWidget):
             problem = await self._check(parsed)
         if mine == self._number:
             self._checking = False
-            self._say(problem)
+            self._show_problem(problem)
             self.edited.emit()
 
-    def _say(self, problem: str) -> None:
+    def _show_problem(self, problem: str) -> None:
         self._problem = problem
         if self._error.text() != problem:
             self._error.setText(problem)
@@ -225,7 +225,7 @@ class ArgumentsView(QWidget):
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText() if self._editing else pretty(self._original))
         self.copy.setText(_("Copied"))
-        QTimer.singleShot(_COPIED_MS, self, lambda: say(self.copy))
+        QTimer.singleShot(_COPIED_MS, self, lambda: bind_text(self.copy))
 
     # looks --------------------------------------------------------------------------------------------------------------------------
 
@@ -237,7 +237,7 @@ class ArgumentsView(QWidget):
         self.fold.setIcon(theme().icon("chevron-down" if self._opened else "chevron-right"))
         self.fold.setIconSize(QSize(theme().px(14), theme().px(14)))
         for part in (self.fold, self.edit, self._cut):
-            say(part)
+            bind_text(part)
         self._arrange()
         self._grow()
 

@@ -38,7 +38,7 @@ class Attention(QObject):
         self._then: Callable[[], object] | None = None
         window.installEventFilter(self)
 
-    def tell(self, title: str, text: str, then: Callable[[], object] | None = None, about: str = "") -> bool:
+    def notify(self, title: str, text: str, then: Callable[[], object] | None = None, about: str = "") -> bool:
         """Show a notification without answers: ``show`` with a click that runs ``then``, or emits ``activated``."""
         return self.show(Notice(title, text, then or self.activated.emit, about))
 

@@ -32,9 +32,9 @@ from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.questions.server_request import ServerRequest
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import made
-from atelier_desk.desktop.widgets.enter import is_enter, show_enter, take_enter
+from atelier_desk.desktop.widgets.enter import handle_enter, is_enter, show_enter
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.support.i18n import N_, _
@@ -43,7 +43,7 @@ from atelier_desk.support.text import visible
 WIDTH = 520
 HINT_ROOM = 96
 """What the hint needs beside the buttons, in logical pixels at 100 %; with less it stands above them."""
-_SOON_S = 30
+_WARN_S = 30
 """Remaining seconds from which the time is shown as a warning."""
 
 
@@ -68,7 +68,9 @@ class QuestionDialog(QDialog):
         self.setStyleSheet("QDialog#user-question-modal { background: transparent; }")
         self._build()
         self._restore(draft)
-        say(self, title=self._heading, name=self._heading, about=lambda: ". ".join(filter(None, (self._from(), question.spec.question))))
+        bind_text(
+            self, title=self._heading, name=self._heading, about=lambda: ". ".join(filter(None, (self._from(), question.spec.question)))
+        )
         self.set_place(place)
         self.set_remaining(None)
         bind(self._check, on="language")
@@ -147,7 +149,7 @@ class QuestionDialog(QDialog):
             self.answer.changed.connect(self._check)
             default = N_("Your answer") if spec.question_type is QuestionType.TEXT else N_("Another answer or details…")
             bind(self.answer.set_placeholder, lambda: visible(spec.text_placeholder or _(default)))
-            say(self.answer.editor, name=N_("Your response"))
+            bind_text(self.answer.editor, name=N_("Your response"))
             caption = control(label("", "small", content), "question-answer-caption", N_("Your response"))
             caption.setBuddy(self.answer.editor)
             fill(column, caption, self.answer)
@@ -209,7 +211,7 @@ class QuestionDialog(QDialog):
     def set_place(self, place: QueuePosition) -> None:
         """Its place in the workflow's line changed: another question was asked."""
         self._place = place
-        say(self._count)
+        bind_text(self._count)
         self._count.setVisible(place.total > 1)  # the only one needs no number
 
     def set_remaining(self, seconds: float | None) -> None:
@@ -217,8 +219,8 @@ class QuestionDialog(QDialog):
         self._time.setVisible(seconds is not None)
         if seconds is not None:
             whole = max(0, round(seconds))
-            say(self._time, lambda: _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"))
-            self._time.set_kind("err" if whole <= _SOON_S else "")
+            bind_text(self._time, lambda: _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"))
+            self._time.set_kind("err" if whole <= _WARN_S else "")
 
     def set_busy(self, busy: bool) -> None:
         """While the engine takes the answer nothing can be changed or sent twice."""
@@ -232,7 +234,7 @@ class QuestionDialog(QDialog):
     def show_error(self, text: str) -> None:
         """The engine refused or failed: say so in place; everything entered stays."""
         self.set_busy(False)
-        say(self._error, made(text))
+        bind_text(self._error, made(text))
         self._error.setVisible(bool(text))
         self.fit()
 
@@ -382,7 +384,7 @@ class QuestionDialog(QDialog):
             self.options[digit - 1].toggle()
             self._body.ensureWidgetVisible(self.options[digit - 1])
         elif is_enter(event):
-            take_enter(event, self, self._press_submit)
+            handle_enter(event, self, self._press_submit)
         elif event.key() == Qt.Key.Key_Escape:
             self.reject()
         elif written(event):

@@ -21,18 +21,18 @@ _HEADINGS = {1: 17, 2: 15, 3: 14}
 _CODE = QTextFormat.Property.BlockCodeFence.value
 
 
-def dress(document: QTextDocument) -> None:
+def style_document(document: QTextDocument) -> None:
     """Set sizes, grounds and margins in place."""
     block = document.begin()
     while block.isValid():
-        _dress_block(block)
+        _style_block(block)
         block = block.next()
     for frame in document.rootFrame().childFrames():
         if isinstance(frame, QTextTable):
-            _dress_table(frame)
+            _style_table(frame)
 
 
-def _dress_block(block: QTextBlock) -> None:
+def _style_block(block: QTextBlock) -> None:
     cursor = QTextCursor(block)
     layout, level = block.blockFormat(), block.blockFormat().headingLevel()
     changes = QTextBlockFormat()
@@ -55,7 +55,7 @@ def _dress_block(block: QTextBlock) -> None:
     at.mergeBlockFormat(changes)
 
 
-def _dress_table(table: QTextTable) -> None:
+def _style_table(table: QTextTable) -> None:
     look = table.format()
     look.setBorderCollapse(True)
     look.setBorder(1)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QResizeEvent, QTextDocument, QTextOption
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
-from atelier_desk.desktop.questions.markdown_style import dress
+from atelier_desk.desktop.questions.markdown_style import style_document
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.links import follow
@@ -42,7 +42,7 @@ class MarkdownView(QTextBrowser):
             self.setLineWrapMode(QTextBrowser.LineWrapMode.WidgetWidth)
             self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
             self.document().documentLayout().documentSizeChanged.connect(self._fit_height)
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         """Images, style sheets and anything else a text names are never loaded."""
@@ -53,14 +53,14 @@ class MarkdownView(QTextBrowser):
         self._source = markdown
         self.setWordWrapMode(wrap_mode(markdown))
         self.document().setMarkdown(visible(markdown), _FEATURES)
-        dress(self.document())
+        style_document(self.document())
         self._fit_height()
 
     def text(self) -> str:
         """The Markdown as it was given."""
         return self._source
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         """Take the theme's font and link colour; they are fixed in the document, so it is set again."""
         tokens = theme().tokens
         self.document().setDefaultFont(theme().font(13))

@@ -31,7 +31,7 @@ class WaitingGuide(QObject):
         self._window = window
         self._last = ""
 
-    def go(self) -> None:
+    def focus_next(self) -> None:
         """Give the keyboard to the first that waits; to the one after it when that has it already."""
         found = self._waiting()
         if not found:
@@ -98,7 +98,7 @@ class WaitingGuide(QObject):
     def _show(self, request: ApprovalRequest) -> None:
         card = self._card(request) or self._brought_into_view(request)
         if card is not None:
-            card.take_keyboard()
+            card.take_focus()
         else:
             self._in_inbox(f"approval:{request.id}")
 

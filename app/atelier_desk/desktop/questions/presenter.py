@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs, error_text
-from atelier_desk.desktop.questions.approval_controller import approval_desk
+from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
@@ -49,15 +49,15 @@ ANYTHING = "*"
 class QuestionPresenter(QObject):
     """The one owner of the pending questions on the screen; ``approvals`` and ``parents`` own what else waits for a person.
 
-    Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_wanted(id)`` when
+    Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_requested(id)`` when
     the person chose to see a question of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out,
-    the question could not be read), ``inbox_wanted`` when a person wants to see all that waits.
+    the question could not be read), ``inbox_requested`` when a person wants to see all that waits.
     """
 
     pending_changed = Signal(int)
-    workflow_wanted = Signal(str)
+    workflow_requested = Signal(str)
     notice = Signal(object)
-    inbox_wanted = Signal()
+    inbox_requested = Signal()
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)
@@ -68,11 +68,11 @@ class QuestionPresenter(QObject):
         self.jobs = Jobs(self, self.notice.emit)
         self.attention = Attention(window)
         self.attention.activated.connect(self._show_oldest)
-        self.approvals = approval_desk(bridge)
+        self.approvals = approval_controller(bridge)
         self.approvals.covered = self._covers
         self.parents = ParentQuestions(bridge, self)
         for other in (self.approvals, self.parents):
-            other.changed.connect(self._tell_count)
+            other.changed.connect(self._update_count)
             other.notice.connect(self.notice)
         self.approvals.asked.connect(self._approval_asked)
         self.parents.asked.connect(self._parent_asked)
@@ -83,7 +83,7 @@ class QuestionPresenter(QObject):
         self._unreported_ms: dict[str, int] = {}
         self._clock = VisibleTime(self, monotonic, self._in_sight, self._count, 2 * REPORT_MS)
         self._clock.timeout.connect(self.tick)
-        self._told: set[str] | None = None
+        self._announced: set[str] | None = None
         """Questions somebody was called for, and those that waited at the start already; None before these are read. Whether one is new to
         the queue says nothing: reading all that is pending may overtake the event of one."""
         self._reading = asyncio.Lock()
@@ -103,7 +103,7 @@ class QuestionPresenter(QObject):
     @property
     def read(self) -> bool:
         """Whether all that waits was read since the start: before that, none is not known to be none."""
-        return self._told is not None and self.approvals.read and self.parents.read
+        return self._announced is not None and self.approvals.read and self.parents.read
 
     def _read(self) -> None:
         self.jobs.start(self._reload(), "reload")
@@ -128,7 +128,7 @@ class QuestionPresenter(QObject):
             self.notice.emit(_("This question is no longer open."))
         elif question.workflow_id != self._workflow_id or self._scrim is None:
             self._wanted = question_id
-            self.workflow_wanted.emit(question.workflow_id)
+            self.workflow_requested.emit(question.workflow_id)
         else:
             self._put_away()
             self._present(question, chosen=True)
@@ -168,7 +168,7 @@ class QuestionPresenter(QObject):
         """Tell again of what waits: outside the window, or in it while it shows something else."""
         count = self._waiting()
         text = ngettext("{n} decision is still waiting for you", "{n} decisions are still waiting for you", count)
-        if count and not self.attention.tell("Atelier", text, about=ANYTHING) and self.dialog is None:
+        if count and not self.attention.notify("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
 
     # from the engine ----------------------------------------------------------------------------------------------------------------
@@ -190,8 +190,8 @@ class QuestionPresenter(QObject):
         async with self._reading:
             pending = await self._bridge.engine.questions.pending()
             self.queue.replace(pending)
-            if self._told is None:
-                self._told = {each.id for each in pending}
+            if self._announced is None:
+                self._announced = {each.id for each in pending}
         if self.dialog is not None and self.queue.get(self.dialog.question.id) is None:
             self._put_away()
         self._refresh()
@@ -202,7 +202,7 @@ class QuestionPresenter(QObject):
             pending = question.status is QuestionStatus.PENDING
             if pending:
                 self.queue.add(question)
-        told = self._told = self._told or set()
+        told = self._announced = self._announced or set()
         if pending and question_id not in told:
             told.add(question_id)
             self.attention.show(question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id)))
@@ -220,13 +220,13 @@ class QuestionPresenter(QObject):
     def _refresh(self) -> None:
         if self.dialog is not None:
             self.dialog.set_place(self.queue.place(self.dialog.question.id))
-        self._tell_count()
+        self._update_count()
         self._show_next()
 
     def _waiting(self) -> int:
         return len(self.queue) + len(self.approvals) + len(self.parents)
 
-    def _tell_count(self) -> None:
+    def _update_count(self) -> None:
         total = self._waiting()
         self.attention.set_count(total)
         self.attention.tidy()
@@ -271,7 +271,7 @@ class QuestionPresenter(QObject):
         if self.dialog is not None:
             return
         if self._waiting() > 1:
-            self.inbox_wanted.emit()
+            self.inbox_requested.emit()
             return
         waiting = self.queue.pending()
         others: list[ApprovalRequest | ParentQuestion] = [*self.approvals.pending(), *self.parents.pending()]
@@ -279,7 +279,7 @@ class QuestionPresenter(QObject):
         if waiting and (oldest is None or waiting[0].created_at <= oldest):
             self.open(waiting[0].id)
         elif others:
-            self.workflow_wanted.emit(min(others, key=lambda each: each.created_at).workflow_id)
+            self.workflow_requested.emit(min(others, key=lambda each: each.created_at).workflow_id)
 
     def _to_front(self) -> None:
         window = self._window.window()
@@ -295,7 +295,7 @@ class QuestionPresenter(QObject):
     def _show_workflow(self, workflow_id: str) -> None:
         """The notification of what waits in a workflow was clicked."""
         self._to_front()
-        self.workflow_wanted.emit(workflow_id)
+        self.workflow_requested.emit(workflow_id)
 
     def _present(self, question: UserQuestion, *, chosen: bool) -> None:
         """Open the dialog of a question; of one that a person chose it has the keyboard at once."""
@@ -311,7 +311,7 @@ class QuestionPresenter(QObject):
         self._scrim.hold(dialog)
         if chosen:
             self._scrim.give_keyboard()
-        self._clock.look()
+        self._clock.update_visibility()
         self._clock.start()
 
     def _put_away(self) -> None:
@@ -320,11 +320,11 @@ class QuestionPresenter(QObject):
             return
         self._clock.count()
         self._report(self.dialog.question.id)
-        self.queue.keep_draft(self.dialog.question.id, self.dialog.entered())
+        self.queue.save_draft(self.dialog.question.id, self.dialog.entered())
         self.dialog.close_quietly()
-        self._forget_dialog()
+        self._discard_dialog()
 
-    def _forget_dialog(self) -> None:
+    def _discard_dialog(self) -> None:
         self._clock.halt()
         if self.dialog is not None:
             self.dialog.deleteLater()
@@ -337,7 +337,7 @@ class QuestionPresenter(QObject):
         self._clock.count()
         self._report(question_id)
         self.queue.put_aside(question_id, draft)
-        self._forget_dialog()
+        self._discard_dialog()
         self._refresh()
 
     async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:

@@ -91,7 +91,7 @@ class QuestionQueue:
             if question_id in line.open:
                 line.later.add(question_id)
                 if draft is not None:
-                    self.keep_draft(question_id, draft)
+                    self.save_draft(question_id, draft)
 
     def bring_back(self, question_id: str) -> UserQuestion | None:
         """Undo "later", for a question that is opened from the inbox."""
@@ -99,7 +99,7 @@ class QuestionQueue:
             line.later.discard(question_id)
         return self.get(question_id)
 
-    def keep_draft(self, question_id: str, draft: QuestionAnswer) -> None:
+    def save_draft(self, question_id: str, draft: QuestionAnswer) -> None:
         """Remember what was typed and ticked; an empty draft forgets it."""
         if draft.selected_options or draft.text_response:
             self._drafts[question_id] = draft

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.form import FieldKind, FormField
@@ -36,7 +36,7 @@ class ServerRequest(QWidget):
         assert spec.asker is not None
         server = spec.asker.server
         if spec.asker.doubtful:
-            self._say("question-doubtful", "error", lambda: _(validation.SECRET, server=server))
+            self._add_label("question-doubtful", "error", lambda: _(validation.SECRET, server=server))
         if spec.form is not None:
             given = spec.form.defaults()
             for field in spec.form.fields:
@@ -45,7 +45,7 @@ class ServerRequest(QWidget):
                 made.changed.connect(self.changed)
                 self.fields.append(made)
                 self._column.addWidget(made)
-            self._say("question-goes-to", "small", lambda: _(validation.GOES_TO, server=server))
+            self._add_label("question-goes-to", "small", lambda: _(validation.ANSWER_RECIPIENT, server=server))
         elif spec.question_type is QuestionType.URL:
             self._page(spec.url)
         elif spec.sampling is not None:
@@ -53,7 +53,7 @@ class ServerRequest(QWidget):
 
     # building ---------------------------------------------------------------------------------------------------------------------
 
-    def _say(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
+    def _add_label(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
         said = control(label("", look, self, wrap=True), name, text)
         self._column.addWidget(said)
         return said
@@ -61,19 +61,19 @@ class ServerRequest(QWidget):
     def _page(self, url: str) -> None:
         parts = urlsplit(url)
         host = validation.shown_host(url)
-        self._say("question-host", "title", lambda: host)
-        whole = self._say("question-url", "small", lambda: url)
+        self._add_label("question-host", "title", lambda: host)
+        whole = self._add_label("question-url", "small", lambda: url)
         whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         if parts.scheme == "http":
-            self._say("question-plain-http", "error", lambda: _(validation.NOT_ENCRYPTED))
+            self._add_label("question-plain-http", "error", lambda: _(validation.NOT_ENCRYPTED))
         about = N_("The page opens in your browser. Atelier does not see what you do there.")
-        self._say("question-page-about", "small", lambda: _(about))
+        self._add_label("question-page-about", "small", lambda: _(about))
 
     def _sampling(self) -> None:
         asked, asker = self._spec.sampling, self._spec.asker
         assert asked is not None
         assert asker is not None
-        self._say(
+        self._add_label(
             "question-model", "",
             lambda: _("Model: {model}. At most {n} tokens, which count for this run.", model=asked.model, n=number(asked.max_tokens)),
         )  # fmt: skip
@@ -83,9 +83,9 @@ class ServerRequest(QWidget):
             box = Card(self, "card-sunken")
             shown = control(label(text, "", box, wrap=True), f"question-sampled-{index}")
             shown.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-            fill(box.body, say(label("", "small", box), caption), shown)
+            fill(box.body, bind_text(label("", "small", box), caption), shown)
             self._column.addWidget(box)
-        self._say("question-goes-to", "small", lambda: _(validation.REPLY_GOES_TO, server=asker.server))
+        self._add_label("question-goes-to", "small", lambda: _(validation.REPLY_RECIPIENT, server=asker.server))
 
     # what the dialog asks -----------------------------------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ class _Choice(_Field):
         self._combo.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._combo.setMinimumContentsLength(12)
         self._combo.addItem("", None)
-        say(self._combo, items=[N_("Not chosen")])
+        bind_text(self._combo, items=[N_("Not chosen")])
         for choice in self.field.choices:
             self._combo.addItem(choice.title, choice.value)
         self._combo.currentIndexChanged.connect(lambda _index: self.changed.emit())

@@ -31,7 +31,7 @@ class VisibleTime(QTimer):
         self._monotonic, self._in_sight, self._counted, self._longest_ms = monotonic, in_sight, counted, longest_ms
         self._since: dict[str, float] = {}
 
-    def look(self) -> None:
+    def update_visibility(self) -> None:
         """Something was shown or hidden: its time counts from now on, or up to now."""
         now = self._monotonic()
         self._since = {key: self._since.get(key, now) for key in self._in_sight()}
@@ -44,7 +44,7 @@ class VisibleTime(QTimer):
             self._since[key] = now
             if passed > 0:
                 self._counted(key, passed)
-        self.look()
+        self.update_visibility()
 
     def halt(self) -> None:
         """Nothing is there to be seen any more."""

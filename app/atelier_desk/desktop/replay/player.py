@@ -31,7 +31,7 @@ class Player(QObject):
         self.playing = False
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(lambda: self._go(self.place + 1))
+        self._timer.timeout.connect(lambda: self._move_to(self.place + 1))
 
     @property
     def last(self) -> int:
@@ -46,7 +46,7 @@ class Player(QObject):
     def seek(self, place: int) -> None:
         """Go there; playing ends."""
         self.pause()
-        self._go(place)
+        self._move_to(place)
 
     def step(self, by: int) -> None:
         """Go on or back by some events."""
@@ -58,7 +58,7 @@ class Player(QObject):
             return
         self._set_playing(True)
         if self.place >= self.last:
-            self._go(0)
+            self._move_to(0)
         else:
             self.shown()
 
@@ -91,7 +91,7 @@ class Player(QObject):
         gap = (self._times[self.place + 1] - self._times[self.place]).total_seconds() * 1000
         return max(SHORTEST_MS, round(min(max(gap, 0.0), LONGEST_MS) / self.speed))
 
-    def _go(self, place: int) -> None:
+    def _move_to(self, place: int) -> None:
         place = min(max(0, place), self.last)
         if place != self.place:
             self.place = place

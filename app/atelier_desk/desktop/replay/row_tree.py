@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.rows import ListRow, show_row
 
@@ -51,7 +51,7 @@ class RowTree(QTreeWidget):
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)
         self.setIndentation(14)
-        dress_list(self)
+        style_list(self)
         self._by_key: dict[str, _Item] = {}
 
     def show_rows(self, rows: Sequence[Row]) -> None:
@@ -81,12 +81,12 @@ class RowTree(QTreeWidget):
                 known.setExpanded(True)
 
     def _drop(self, parent: QTreeWidgetItem, item: QTreeWidgetItem) -> None:
-        self._forget(item)
+        self._discard(item)
         parent.removeChild(item)
 
-    def _forget(self, item: QTreeWidgetItem) -> None:
+    def _discard(self, item: QTreeWidgetItem) -> None:
         for below in _children(item):
-            self._forget(below)
+            self._discard(below)
         self._by_key.pop(str(item.data(0, KeyRole)), None)
 
 

@@ -20,7 +20,7 @@ from atelier_desk.desktop.panes.two_line import KeyRole
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SnapshotTeam(TeamModel):
         self.moment = snapshot.mark.time if snapshot.mark is not None else None
         if snapshot.tree is not None:
             self.root = snapshot.tree.run_id
-            self.state.take(snapshot.tree)
+            self.state.load(snapshot.tree)
         now = self.state.members
         changed = {run_id for run_id, member in now.items() if member.counting_since is not None or before.get(run_id) != member}
         self._mark(untold | changed | (before.keys() - now.keys()))
@@ -62,28 +62,28 @@ def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
         wanted.append(entry)
     shown = list(view.entries)
     same = 0
-    while same < min(len(shown), len(wanted)) and _goes_on(shown[same], wanted[same]):
+    while same < min(len(shown), len(wanted)) and _continues(shown[same], wanted[same]):
         same += 1
     if not same:
         view.set_entries(wanted)
         return
     view.truncate(same)
     for old, new in zip(shown, wanted[:same], strict=False):
-        if _take(old, new):
+        if _update_entry(old, new):
             view.update_entry(old)
     for entry in wanted[same:]:
         view.append(entry)
     view.scroll_to_end()
 
 
-def _goes_on(old: Entry, new: Entry) -> bool:
+def _continues(old: Entry, new: Entry) -> bool:
     """Whether a widget that shows ``old`` can show ``new``: it is the same message, and no part of it is gone."""
     calls, asked = {call.call_id for call in new.calls}, {each.question_id for each in new.asked}
     kept = all(call.call_id in calls for call in old.calls) and all(each.question_id in asked for each in old.asked)
     return old.id == new.id and old.kind == new.kind and kept and bool(old.reasoning) <= bool(new.reasoning)
 
 
-def _take(old: Entry, new: Entry) -> bool:
+def _update_entry(old: Entry, new: Entry) -> bool:
     """Give an entry the content of its later self; whether anything differs."""
     if _equal(old, new):
         return False
@@ -129,8 +129,8 @@ class SnapshotSide(QWidget):
             self._halves.addLayout(half, share)
         self.agents.itemClicked.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
         self.agents.itemActivated.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
-        say(self.agents, name=N_("Agents at that moment"))
-        say(self.tasks, name=N_("Tasks at that moment"))
+        bind_text(self.agents, name=N_("Agents at that moment"))
+        bind_text(self.tasks, name=N_("Tasks at that moment"))
         bind(self._fill, on="language")
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
@@ -138,7 +138,7 @@ class SnapshotSide(QWidget):
         self._tree, self._tasks = snapshot.tree, snapshot.tasks
         self._fill()
 
-    def lie_down(self, flat: bool) -> None:
+    def set_horizontal(self, flat: bool) -> None:
         """Agents and tasks beside each other, where the column is a band; else one above the other."""
         self._halves.setDirection(QBoxLayout.Direction.LeftToRight if flat else QBoxLayout.Direction.TopToBottom)
 

@@ -20,7 +20,7 @@ from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.snapshot_view import SnapshotSide, SnapshotTeam, show_entries
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Line, Pill, bind, bind_text, control, fill, label, tint
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
@@ -40,13 +40,13 @@ class ReplayView(QWidget):
 
     Signals:
         closed: back to the conversation.
-        fork_wanted: workflow id and stream number.
+        fork_requested: workflow id and stream number.
         quoted: put this text into the composer.
         failed: a sentence for a person.
     """
 
     closed = Signal()
-    fork_wanted = Signal(str, int)
+    fork_requested = Signal(str, int)
     quoted = Signal(str)
     failed = Signal(object)
 
@@ -70,9 +70,9 @@ class ReplayView(QWidget):
         self.player = Player(self)
         self._build()
         self._connect()
-        say(self.scrubber, name=N_("Place in the replay"))
-        say(self, name=N_("Replay of the run"))
-        bind(self._say)
+        bind_text(self.scrubber, name=N_("Place in the replay"))
+        bind_text(self, name=N_("Replay of the run"))
+        bind(self._update_texts)
 
     def order_stops(self) -> None:
         """Let the Tab key go through the messages as they stand."""
@@ -123,7 +123,7 @@ class ReplayView(QWidget):
             chip.setCheckable(True)
             chip.setChecked(speed == SPEEDS[0])
             self._speeds.addButton(chip, speed)
-            say(chip, name=partial(_speed_words, speed))
+            bind_text(chip, name=partial(_speed_words, speed))
             keys.addWidget(chip)
         keys.addStretch(1)
         self.fork = control(
@@ -139,12 +139,12 @@ class ReplayView(QWidget):
     def _connect(self) -> None:
         self.scrubber.valueChanged.connect(self._on_value)
         self.player.moved.connect(self._on_moved)
-        self.player.playing_changed.connect(lambda *_: self._say())
+        self.player.playing_changed.connect(lambda *_: self._update_texts())
         self.play.clicked.connect(lambda *_: self.player.toggle())
         self._first.clicked.connect(lambda *_: self.player.step(-1))
         self._next.clicked.connect(lambda *_: self.player.step(1))
         self._speeds.idClicked.connect(self.player.set_speed)
-        self.fork.clicked.connect(lambda *_: self.fork_wanted.emit(self.workflow_id, self.seq))
+        self.fork.clicked.connect(lambda *_: self.fork_requested.emit(self.workflow_id, self.seq))
         self.close_button.clicked.connect(lambda *_: self.leave())
         self.side.agent_chosen.connect(self.show_agent)
         self.host.agent_requested.connect(self.show_agent)
@@ -194,7 +194,7 @@ class ReplayView(QWidget):
             place = max((number for number, each in enumerate(self.marks) if each.seq <= seq), default=0)
         self.player.set_times([each.time for each in self.marks], place)
         self._quiet_scrubber()
-        self._say()
+        self._update_texts()
         self._load()
         self.scrubber.setFocus()
 
@@ -230,7 +230,7 @@ class ReplayView(QWidget):
         self.scrubber.blockSignals(True)
         self.scrubber.setValue(place)
         self.scrubber.blockSignals(False)
-        self._say()
+        self._update_texts()
         self._load()
 
     def _load(self) -> None:
@@ -274,9 +274,9 @@ class ReplayView(QWidget):
         if self.snapshot is not None:
             self.side.show_snapshot(self.snapshot)
             self.side.mark_agent(self._agent)
-            self._say()
+            self._update_texts()
 
-    def _say(self) -> None:
+    def _update_texts(self) -> None:
         at = self.mark
         count = len(self.marks)
         self.play.set_icon("pause" if self.player.playing else "play")
@@ -310,7 +310,7 @@ class ReplayView(QWidget):
             return
         self._wide = wide
         self.body.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
-        self.side.lie_down(not wide)
+        self.side.set_horizontal(not wide)
         side = theme().px(210 if wide else 150)
         whole = self.width() if wide else self.body.height()
         self.body.setSizes([max(1, whole - side), side])

@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.schema_field import SchemaField
 from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain import limits
@@ -123,7 +123,7 @@ class AgentForm(Form):
         self._favourites: Sequence[str] = ()
         self._recent: Sequence[str] = ()
         self._lay_out()
-        self.changed.connect(self._say_schema)
+        self.changed.connect(self._check_schema_text)
         self.changed.connect(self._show_model)
         self.picker.chosen.connect(self._on_picked)
         self.provider.currentTextChanged.connect(lambda _text: self._other_provider())
@@ -141,7 +141,7 @@ class AgentForm(Form):
         self._body = QWidget(self)
         self.advanced = Fold(self, "agent-advanced", N_("Advanced"), self._body)
         model = QWidget(self)
-        caption = say(label("", "muted", model), N_("Model"))
+        caption = bind_text(label("", "muted", model), N_("Model"))
         caption.setBuddy(self.picker)
         lines = (self.line("name", "purpose", stretch=(2, 3)), model, self.cell("system_prompt"), self.cell("tools", note))
         line = fill(QHBoxLayout(), self.advanced, 1)
@@ -201,16 +201,16 @@ class AgentForm(Form):
 
     def checked(self) -> Any:
         made = super().checked()
-        self._say_schema()
+        self._check_schema_text()
         if any(not each.isHidden() and self._body.isAncestorOf(each) for each in self.errors.values()):
             self.advanced.setChecked(True)  # what is wrong is seen
         return None if self.schema.broken else made
 
     # behaviour ----------------------------------------------------------------------------------------------------------------------
 
-    def _say_schema(self) -> None:
+    def _check_schema_text(self) -> None:
         """What is wrong with the schema of the answers, while it is written."""
-        say(self.errors["answer_schema"], self.schema.problem)
+        bind_text(self.errors["answer_schema"], self.schema.problem)
         self.errors["answer_schema"].setVisible(self.schema.broken)
 
     def _other_provider(self) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 from atelier_desk.desktop.panes.times import date_time
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.desktop.widgets.tables import style_table
 from atelier_desk.domain.audit import AuditLine, AuditPage
 from atelier_desk.presentation.audit import decision, why
 from atelier_desk.support.i18n import N_, _, language
@@ -33,10 +33,10 @@ class AuditModel(QAbstractTableModel):
     """The entries that were read.
 
     Signals:
-        wanted: the view came to the end, and there are more.
+        more_requested: the view came to the end, and there are more.
     """
 
-    wanted = Signal()
+    more_requested = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -48,7 +48,7 @@ class AuditModel(QAbstractTableModel):
     def mark(self, today: Mapping[tuple[str, str], str]) -> None:
         """Say of calls, by run and call, what would be decided today."""
         self._today |= today
-        self._say_anew()
+        self._refresh_texts()
 
     def today(self, line: AuditLine) -> str:
         """What would be decided today; empty where it would be the same, or nobody asked."""
@@ -61,7 +61,7 @@ class AuditModel(QAbstractTableModel):
             self._language = language()
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
             self._today.clear()  # said in the language of before
-            self._say_anew()
+            self._refresh_texts()
         newest = self.lines[0] if self.lines else None
         new = page.lines.index(newest) if again and newest in page.lines else -1
         if new < 0 or page.lines[new:] != tuple(self.lines[: len(page.lines) - new]):
@@ -91,7 +91,7 @@ class AuditModel(QAbstractTableModel):
         return not parent.isValid() and self.next is not None
 
     def fetchMore(self, parent: _Index) -> None:
-        self.wanted.emit()
+        self.more_requested.emit()
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if orientation is Qt.Orientation.Horizontal:
@@ -110,17 +110,17 @@ class AuditModel(QAbstractTableModel):
             told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
             return visible(told[index.column()])
         if role == Qt.ItemDataRole.ToolTipRole:
-            return whole(line, self.today(line))
+            return full_text(line, self.today(line))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return whole(line, self.today(line)).replace("\n", "; ")
+            return full_text(line, self.today(line)).replace("\n", "; ")
         return line if role == LINE else None
 
-    def _say_anew(self) -> None:
+    def _refresh_texts(self) -> None:
         if self.lines:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.lines) - 1, len(COLUMNS) - 1))
 
 
-def whole(line: AuditLine, today: str = "") -> str:
+def full_text(line: AuditLine, today: str = "") -> str:
     """All of an entry, a fact a line; ``today``: what would be decided today."""
     one = line.entry
     reason = why(one) + (f" ({one.about})" if one.about else "")
@@ -146,7 +146,7 @@ class AuditTable(QTableView):
         header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        dress_table(self)
+        style_table(self)
         theme().changed.connect(self.fit)
 
     def fit(self) -> None:

@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
 from atelier_desk.desktop.settings.files import ask_save
-from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.audit import AuditFilter, AuditLine
 from atelier_desk.presentation.audit import DECISIONS, acted
@@ -57,11 +57,11 @@ class AuditTrail(QWidget):
         self.model = AuditModel(self)
         self.table = AuditTable(self)
         self.table.setModel(self.model)
-        say(self.table, name=N_("Audit trail: Enter opens the workflow at the call"))
+        bind_text(self.table, name=N_("Audit trail: Enter opens the workflow at the call"))
         self.empty = control(label("", "muted", self, wrap=True), "audit-empty")
         self.open = control(QPushButton(self), "audit-open", N_("Show in the workflow"), look="ghost", on=self._open)
         self.today = control(QPushButton(self), "audit-today", N_("Compare with today's rules"), look="ghost", on=self.compare)
-        say(self.today, tip=N_("What today's rules and settings would decide for this workflow's calls"))
+        bind_text(self.today, tip=N_("What today's rules and settings would decide for this workflow's calls"))
         self.export = control(QPushButton(self), "audit-export", N_("Export as CSV…"), look="ghost", on=self.ask_export)
         workflow_actions = FlowLayout(spacing=8)
         for button in (self.open, self.today, self.export):
@@ -69,7 +69,7 @@ class AuditTrail(QWidget):
         fill(QVBoxLayout(self), self.text, choosers, self.table, self.empty, workflow_actions, margins=(0, 0, 0, 0), spacing=8)
         self._typing = Debouncer(self, TYPING_MS, self.search)
         self.text.textChanged.connect(lambda _text: self._typing.start())
-        self.model.wanted.connect(lambda: self._jobs.once("audit-more", self._more))
+        self.model.more_requested.connect(lambda: self._jobs.once("audit-more", self._more))
         self.table.activated.connect(lambda _index: self._open())
         self.table.selectionModel().currentRowChanged.connect(lambda *_: self._check())
         self.show_choices({}, {}, ())
@@ -93,7 +93,7 @@ class AuditTrail(QWidget):
         _offer(self.day, _(DAYS[0][1]), ((day, _(words)) for day, words in DAYS[1:]))
 
     @property
-    def wanted(self) -> AuditFilter:
+    def filter_values(self) -> AuditFilter:
         """What the fields say."""
         midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
         since = {"today": 0, "yesterday": 1, "week": 6}.get(self.day.currentData() or "")
@@ -114,25 +114,25 @@ class AuditTrail(QWidget):
 
     async def load(self) -> None:
         """Read the first page; called whenever the page is shown."""
-        wanted = self.wanted
+        wanted = self.filter_values
         page = await self._bridge.engine.audit.page(wanted, None, PAGE)
         self.model.start(page, again=wanted == self._shown)
         self._shown = wanted
         self._show_state()
 
     async def _more(self) -> None:
-        wanted, after = self.wanted, self.model.next
+        wanted, after = self.filter_values, self.model.next
         if after is None:
             return
         page = await self._bridge.engine.audit.page(wanted, after, PAGE)
-        if self.model.next == after and self.wanted == wanted:
+        if self.model.next == after and self.filter_values == wanted:
             self.model.append(page)
 
     def _show_state(self) -> None:
         there = bool(self.model.lines)
         self.table.setVisible(there)
         self.empty.setVisible(not there)
-        filtered = self.wanted != AuditFilter()
+        filtered = self.filter_values != AuditFilter()
         self.empty.setText(
             _("No decision matches these filters.") if filtered else _("No decisions yet. Every decision about a call is listed here.")
         )
@@ -189,7 +189,7 @@ class AuditTrail(QWidget):
         """Write everything that fits the filters, also what is not in the table yet."""
 
         async def job() -> None:
-            count = await self._bridge.engine.audit.export(self.wanted, path)
+            count = await self._bridge.engine.audit.export(self.filter_values, path)
             toast(self, ngettext("{n} entry saved as {name}", "{n} entries saved as {name}", count, name=path.name))
 
         self._jobs.once("audit-export", job)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QPlainTextEdit, QSpinBox, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
@@ -88,9 +88,9 @@ class Number(Field):
         made.setSingleStep(self.step)
         made.setGroupSeparatorShown(True)
         if self.suffix:
-            say(made, suffix=self.suffix)
+            bind_text(made, suffix=self.suffix)
         if self.zero:
-            say(made, least=self.zero)
+            bind_text(made, least=self.zero)
         made.valueChanged.connect(changed)
         return cast(QWidget, made)
 
@@ -117,7 +117,7 @@ class Choice(Field):
         made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another language has longer words
         for value, _text in self.choices:
             made.addItem("", value)
-        say(made, items=[text for _value, text in self.choices])
+        bind_text(made, items=[text for _value, text in self.choices])
         made.currentIndexChanged.connect(lambda _index: changed(made.currentData()))
         return made
 
@@ -172,7 +172,7 @@ class Line(Field):
         if self.limit:
             made.setMaxLength(self.limit)
         if self.example:
-            say(made, hint=self.example)
+            bind_text(made, hint=self.example)
         made.textChanged.connect(changed)
         return made
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from atelier_desk.desktop.file_dialog import dress
+from atelier_desk.desktop.file_dialog import translate_dialog
 from atelier_desk.desktop.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
@@ -51,7 +51,7 @@ def _open(dialog: QFileDialog, then: Callable[[Path], object]) -> QFileDialog:
         then(path)
 
     dialog.fileSelected.connect(selected)
-    dress(dialog).open()
+    translate_dialog(dialog).open()
     return dialog
 
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QCheckBox, QComboBox, QHBoxLayou
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.settings.fields import Choice, Field, Secret, value_of
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Form(QWidget):
         self._apart: dict[tuple[str, Any], dict[str, Any]] = {}
         for field in fields:
             made = self.controls[field.key] = field.make(self, model, lambda *_value: self._edited())
-            say(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
+            bind_text(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
 
     # building -----------------------------------------------------------------------------------------------------------------------
 
@@ -76,14 +76,14 @@ class Form(QWidget):
         """A field under its caption, with what is wrong with it below; a check box has its caption as its text. Without ``headed`` the
         caption is left to the caller."""
         cell, made, field = QWidget(self), self.controls[key], self.fields[key]
-        caption = self.captions[key] = say(label("", "muted", self, wrap=True), field.caption)
+        caption = self.captions[key] = bind_text(label("", "muted", self, wrap=True), field.caption)
         caption.setBuddy(made)
         error = self.errors[key] = control(
             label("", "error", self, wrap=True), made.objectName().replace(self.prefix, f"{self.prefix}-error", 1)
         )
         error.hide()
         if isinstance(made, QCheckBox):
-            say(made, field.caption)
+            bind_text(made, field.caption)
             caption.hide()
         elif isinstance(made, QAbstractSpinBox):
             pad(made)

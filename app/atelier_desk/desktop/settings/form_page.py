@@ -78,7 +78,7 @@ class FormPage(SettingsPage):
             captions = {key: field.caption for key, field in self.form.fields.items()}
             self.busy.note(validation_text(self.form.wrong(self.values()), captions | dict(self.titles)), "error")
         elif self._complained:
-            self._forget_what_was_said()
+            self._clear_messages()
 
     # doing --------------------------------------------------------------------------------------------------------------------------
 
@@ -103,12 +103,12 @@ class FormPage(SettingsPage):
 
     def changed(self) -> None:
         """A person changed something: what was said is about what was there before."""
-        self._forget_what_was_said()
+        self._clear_messages()
         self.check()
 
-    def _forget_what_was_said(self) -> None:
+    def _clear_messages(self) -> None:
         self._complained = False
-        self.busy.forget()
+        self.busy.clear_message()
 
     def revert(self) -> None:
         """Back to what is stored."""

@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QKeySequenceEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, control, fill, say
+from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill
 from atelier_desk.desktop.widgets.bindings import Text, text_of
 from atelier_desk.support.i18n import N_, _
 
@@ -18,10 +18,10 @@ CLEARS = (Qt.Key.Key_Backspace, Qt.Key.Key_Delete)
 
 class KeyField(QWidget):
     """``shortcut-<action>``. A click, or Enter, waits for keys; Esc leaves them as they were, Backspace takes them away. ``recorded`` tells
-    of new ones, ``reset_wanted`` of the button that brings back the usual ones."""
+    of new ones, ``reset_requested`` of the button that brings back the usual ones."""
 
     recorded = Signal(QKeySequence)
-    reset_wanted = Signal()
+    reset_requested = Signal()
 
     def __init__(self, name: str, title: Text, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,10 +31,10 @@ class KeyField(QWidget):
         self.edit.setObjectName(f"shortcut-edit-{name}")
         self.edit.setMaximumSequenceLength(1)
         self.edit.hide()
-        self.reset = control(IconButton("rotate-ccw", parent=self), f"shortcut-reset-{name}", on=self.reset_wanted.emit)
-        say(self.button, lambda: self._text(), name=lambda: _("{action}: {keys}", action=text_of(title), keys=self._text()))
-        say(self.edit, name=lambda: _("New shortcut for: {action}", action=text_of(title)))
-        say(self.reset, tip=N_("Reset to default"), name=lambda: _("Reset to default: {action}", action=text_of(title)))
+        self.reset = control(IconButton("rotate-ccw", parent=self), f"shortcut-reset-{name}", on=self.reset_requested.emit)
+        bind_text(self.button, lambda: self._text(), name=lambda: _("{action}: {keys}", action=text_of(title), keys=self._text()))
+        bind_text(self.edit, name=lambda: _("New shortcut for: {action}", action=text_of(title)))
+        bind_text(self.reset, tip=N_("Reset to default"), name=lambda: _("Reset to default: {action}", action=text_of(title)))
         fill(QHBoxLayout(self), self.reset, self.button, self.edit, margins=(0, 0, 0, 0), spacing=4)
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
@@ -50,7 +50,7 @@ class KeyField(QWidget):
     def show_keys(self, keys: QKeySequence, usual: bool) -> None:
         """What the action has; ``usual`` is whether that is what it came with."""
         self._keys = keys
-        say(self.button)
+        bind_text(self.button)
         mark(self.button, "" if not keys.isEmpty() else "ghost")
         self.reset.setVisible(not usual)
 

@@ -12,7 +12,7 @@ from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import FlowLayout, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, fill, label
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.support.i18n import N_, _
 
@@ -26,19 +26,21 @@ class KeyNote(QWidget):
     """``<name>-key-note`` with ``<name>-key-file`` (on, or off again) and, where the form has a field for one, ``<name>-key-variable``.
 
     Signals:
-        variable_wanted: the key is to come from an environment variable: put the keyboard there.
+        variable_requested: the key is to come from an environment variable: put the keyboard there.
     """
 
-    variable_wanted = Signal()
+    variable_requested = Signal()
 
     def __init__(self, bridge: Bridge, name: str, parent: QWidget, *, variable: bool = True) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._store: KeyStore | None = None
         self.jobs = Jobs(self, lambda text: toast(self, text))
-        self.text = control(label("", "small", self, wrap=True), f"{name}-key-note", self._said)
+        self.text = control(label("", "small", self, wrap=True), f"{name}-key-note", self._note_text)
         self.file = control(QPushButton(self), f"{name}-key-file", self._offer, look="link", on=self._ask)
-        self.variable = control(QPushButton(self), f"{name}-key-variable", N_("Use a variable"), look="link", on=self.variable_wanted.emit)
+        self.variable = control(
+            QPushButton(self), f"{name}-key-variable", N_("Use a variable"), look="link", on=self.variable_requested.emit
+        )
         self._has_variable = variable
         for button in (self.file, self.variable):
             button.setAutoDefault(False)
@@ -57,14 +59,14 @@ class KeyNote(QWidget):
     async def load(self) -> None:
         """Read where keys are kept."""
         self._store = store = await self._bridge.engine.keys.store()
-        say(self.text)
+        bind_text(self.text)
         mark(self.text, "small" if store.persistent else "warn")
-        say(self.file)
+        bind_text(self.file)
         self.file.setVisible(store.place is not KeyPlace.KEYRING)
         self.variable.setVisible(self._has_variable and store.place is KeyPlace.MEMORY)
         self.updateGeometry()  # the links may need a line more
 
-    def _said(self) -> str:
+    def _note_text(self) -> str:
         if self._store is None:
             return ""
         if self._store.place is KeyPlace.FILE:

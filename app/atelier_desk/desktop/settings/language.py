@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QEvent, QLibraryInfo, QLocale, QTranslator
 from PySide6.QtWidgets import QApplication
 
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.support.i18n import language, set_language
 
 _installed: list[QTranslator] = []
@@ -25,6 +25,6 @@ def switch_language(code: str) -> str:
         _installed.append(translator)
         QCoreApplication.installTranslator(translator)
     QLocale.setDefault(QLocale(now))
-    say_again()
+    refresh_texts()
     QCoreApplication.sendEvent(application, QEvent(QEvent.Type.LanguageChange))
     return language()

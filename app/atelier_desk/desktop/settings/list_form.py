@@ -13,11 +13,11 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, control, say
+from atelier_desk.desktop.widgets import Card, bind_text, control
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class ListLine(NamedTuple):
 def list_of_lines(parent: QWidget, name: str, said: Text) -> QListWidget:
     """A plain list for ``show_lines``."""
     made = control(QListWidget(parent), name, look="plain", name=said)
-    dress_list(made)
+    style_list(made)
     return made
 
 
@@ -179,7 +179,7 @@ class ListFormPage(SettingsPage, Generic[T]):
         thing = self.current()
         self._filled = "" if self.adding else self.chosen
         self.show_form(thing)
-        say(self.form_card.heading, lambda: self.heading(self.current()))
+        bind_text(self.form_card.heading, lambda: self.heading(self.current()))
         self.check()
 
     def check(self) -> None:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Number, Secret, Toggle
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.named_rows import HIDDEN, SHOWN, NamedRow, NamedRows
-from atelier_desk.desktop.widgets import IconButton, control, fill, say
+from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common import checks
@@ -201,7 +201,7 @@ class McpForm(Form):
     def show_client_secret(self, *, stored: bool) -> None:
         """Whether the keyring has the secret of the client."""
         hint = N_("saved – type to replace") if stored else N_("none, or the secret that came with the ID")
-        say(self.controls["client_secret"], hint=hint)
+        bind_text(self.controls["client_secret"], hint=hint)
 
     def complete(self) -> bool:
         """Whether there is enough to be tried."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label
@@ -26,13 +26,13 @@ class McpImportDialog(QDialog):
     """``mcp-import``: a text to paste, what was found in it, and the one that is looked at.
 
     Signals:
-        pasted: the text changed. file_wanted: a file was chosen. search_wanted: this machine's programs are to be looked through.
+        pasted: the text changed. file_requested: a file was chosen. search_requested: this machine's programs are to be looked through.
         chosen: this one of what was found is to be taken into the form.
     """
 
     pasted = Signal(str)
-    file_wanted = Signal(str)
-    search_wanted = Signal()
+    file_requested = Signal(str)
+    search_requested = Signal()
     chosen = Signal(int)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -51,20 +51,22 @@ class McpImportDialog(QDialog):
         bind(self.text.setMinimumHeight, lambda: theme().px(120), on="look")
         self.text.textChanged.connect(lambda: self.pasted.emit(self.text.toPlainText()))
         self.file = control(QPushButton(self), "mcp-import-file", N_("From a file…"), look="ghost", on=self._pick)
-        self.search = control(QPushButton(self), "mcp-import-search", N_("Search this computer"), look="ghost", on=self.search_wanted.emit)
+        self.search = control(
+            QPushButton(self), "mcp-import-search", N_("Search this computer"), look="ghost", on=self.search_requested.emit
+        )
         self.list = control(QListWidget(self), "mcp-import-list", look="plain", name=N_("Servers found"))
-        dress_list(self.list)
+        style_list(self.list)
         self.list.currentRowChanged.connect(self._show)
         self.preview = control(label("", "mono", self, wrap=True), "mcp-import-preview")
         self.preview.setTextFormat(Qt.TextFormat.PlainText)
         self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.problem = control(label("", "error", self, wrap=True), "mcp-import-problem")
         self.by_hand = control(QPushButton(self), "mcp-import-by-hand", N_("Enter manually"), on=lambda: self.chosen.emit(-1))
-        self.take = control(QPushButton(self), "mcp-import-take", N_("Continue"), look="primary", on=self._take)
+        self.continue_button = control(QPushButton(self), "mcp-import-take", N_("Continue"), look="primary", on=self._choose_current)
         cancel = control(QPushButton(self), "mcp-import-cancel", N_("Cancel"), look="ghost", on=self.reject)
         fill(
             QVBoxLayout(self), about, (self.text, 1), fill(QHBoxLayout(), self.file, self.search, 1, spacing=8), (self.list, 1),
-            self.preview, self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.take, spacing=8),
+            self.preview, self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.continue_button, spacing=8),
             margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip
         fit_window(self, QSize(640, 560))
@@ -85,7 +87,7 @@ class McpImportDialog(QDialog):
 
     def _show(self, row: int) -> None:
         each = self._found[row][1] if 0 <= row < len(self._found) else None
-        self.take.setEnabled(each is not None and each.config is not None)
+        self.continue_button.setEnabled(each is not None and each.config is not None)
         lines: list[str] = []
         if each is not None and each.config is not None:
             hidden = _("(secret)")
@@ -99,10 +101,10 @@ class McpImportDialog(QDialog):
         self.preview.setText("\n".join(lines))
         self.preview.setVisible(bool(lines))
 
-    def _take(self) -> None:
+    def _choose_current(self) -> None:
         item = self.list.currentItem()
         if item is not None:
             self.chosen.emit(int(item.data(KeyRole)))
 
     def _pick(self) -> None:
-        ask_open(self, _("Import MCP servers"), _(KINDS), lambda path: self.file_wanted.emit(str(path)))
+        ask_open(self, _("Import MCP servers"), _(KINDS), lambda path: self.file_requested.emit(str(path)))

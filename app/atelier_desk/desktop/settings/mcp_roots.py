@@ -44,9 +44,9 @@ class McpRoots(QWidget):
 
     def pick(self) -> None:
         """Choose a folder."""
-        ask_folder(self, _("Shared folder"), lambda folder: self.take(str(folder)))
+        ask_folder(self, _("Shared folder"), lambda folder: self.add_folder(str(folder)))
 
-    def take(self, folder: str) -> None:
+    def add_folder(self, folder: str) -> None:
         if folder and folder not in self._folders:
             self.changed.emit((*self._folders, folder))
 

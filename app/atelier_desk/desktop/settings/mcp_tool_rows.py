@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.presentation.mcp import HINTS, TOOL_STATES, why_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RULES = (("", N_("Use profile")), ("allow", N_("Always allow")), ("ask", N_("Always ask")), ("deny", N_("Always deny")))
 _PILLS: dict[str, PillKind] = {"approved": "ok", "new": "warn", "changed": "warn", "gone": "", "unusable": "err"}
-_TOLD = 600
+_MAX_DESCRIPTION = 600
 
 
 class McpToolRow(QWidget):
@@ -49,14 +49,14 @@ class McpToolRow(QWidget):
         self.rule = control(ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission of {name}", name=row.title))
         for value, _text in RULES:
             self.rule.addItem("", value)
-        say(self.rule, items=[text for _value, text in RULES])
+        bind_text(self.rule, items=[text for _value, text in RULES])
         self.rule.setCurrentIndex(max(0, self.rule.findData(row.rule)))
         self.rule.activated.connect(lambda _index: self.ruled.emit(tool, str(self.rule.currentData())))
         self.rule.setVisible(bool(row.name))
         self.approve = control(QPushButton(self), f"mcp-tool-approve-{tool}", N_("Approve"), on=lambda: self.approved.emit(tool))
         self.approve.setVisible(row.state in ("new", "changed", "gone"))
         # What a server writes may hold signs that are not seen: here they are.
-        self._told = label(visible(shorten(row.told, _TOLD)), "muted", self, wrap=True)
+        self._description = label(visible(shorten(row.told, _MAX_DESCRIPTION)), "muted", self, wrap=True)
         self._more = label("\n".join(_remarks(row)), "small", self, wrap=True)
         self._more.setVisible(bool(self._more.text()))
         # Other states than "approved" take many words, and something to do about them: they have a line of their own.
@@ -65,7 +65,7 @@ class McpToolRow(QWidget):
         column = fill(QVBoxLayout(self), line, margins=(0, 6, 0, 6), spacing=3)
         if not settled:
             fill(column, fill(QHBoxLayout(), self._pill, self.approve, 1, spacing=10))
-        fill(column, self._told, self._more)
+        fill(column, self._description, self._more)
 
 
 def _remarks(row: McpToolStatus) -> list[str]:
@@ -75,7 +75,7 @@ def _remarks(row: McpToolStatus) -> list[str]:
         more.append(_("parameters: {names}", names=", ".join(row.parameters)))
     lines = [" · ".join(more)] if more else []
     if row.approved_told:
-        lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _TOLD))))
+        lines.append(_("You approved: {text}", text=visible(shorten(row.approved_told, _MAX_DESCRIPTION))))
     if row.problem:
         lines.append(visible(why_text(row.problem)))
     return lines

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.desktop.widgets.tables import FramedDelegate, dress_table
+from atelier_desk.desktop.widgets.tables import FramedDelegate, style_table
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -83,11 +83,11 @@ class ModelTable(QTableWidget):
         self.horizontalHeader().setSectionResizeMode(STAR, QHeaderView.ResizeMode.Fixed)
         for column in range(TITLE + 1, len(COLUMNS)):
             self.horizontalHeader().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
-        dress_table(self, cells=True)
+        style_table(self, cells=True)
         self.setItemDelegateForColumn(TITLE, _NameDelegate(self, cells=True))
         self.itemChanged.connect(self._edited)
         theme().changed.connect(self._restyle)
-        say(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
+        bind_text(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
         self._restyle()
         self._fill()
 

@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.support.i18n import _
@@ -109,10 +109,10 @@ class Row(QWidget):
 
     def set_texts(self, caption: Text, hint: Text = "") -> None:
         """Bind the texts of the row, which are also those of its control for who cannot see."""
-        say(self.caption, caption)
-        say(self.hint, hint)
+        bind_text(self.caption, caption)
+        bind_text(self.hint, hint)
         self.hint.setVisible(bool(hint))
-        say(self.control, name=caption, about=hint)
+        bind_text(self.control, name=caption, about=hint)
 
 
 class PageFooter(QWidget):
@@ -142,7 +142,7 @@ class SectionCard(Card):
     def __init__(self, page: QWidget, title: Text) -> None:
         super().__init__(page)
         self.body.setSpacing(4)
-        self.heading = say(label("", "heading", page), title)
+        self.heading = bind_text(label("", "heading", page), title)
 
     def set_shown(self, on: bool) -> None:
         """Show or hide it with its heading."""
@@ -160,7 +160,7 @@ class SettingsPage(QWidget):
     """What it lists is read, for a search, before it was shown."""
     loaded = Signal()
     """Its values were read anew."""
-    place_wanted = Signal(str, str, str, str)
+    place_requested = Signal(str, str, str, str)
     """A place in a workflow is to be shown: its id, the kind and id of the row, and the message it belongs to."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -283,7 +283,7 @@ class SettingsPage(QWidget):
         super().hideEvent(event)
         if not event.spontaneous():  # as of a window that is minimised
             for line in self.findChildren(Busy):
-                line.forget()
+                line.clear_message()
 
     def changeEvent(self, event: QEvent) -> None:
         """What no text is bound to is read and shown anew in another language, as on every other change."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import control, fill, fit_window, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
@@ -35,18 +35,18 @@ class PresetPicker(QDialog):
         fit_window(self, SIZE)
         self._found: list[DetectedServer] = []
         self.field = control(QLineEdit(self), "preset-search", look="search", hint=N_("Search services and programs"))
-        self.list = say(
+        self.list = bind_text(
             SearchList(self, "preset", self.field, nothing=None, by_click=False, tab=True, pad=6), name=N_("Services and programs")
         )
-        self.list.chosen.connect(self._take)
-        self.take = control(QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self.list.choose)
+        self.list.chosen.connect(self._choose_row)
+        self.continue_button = control(QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self.list.choose)
         cancel = control(QPushButton(self), "preset-cancel", N_("Cancel"), on=self.reject)
-        foot = fill(QHBoxLayout(), 1, cancel, self.take, spacing=8)
-        title = say(label("", "title", self), N_("Add a model server"))
+        foot = fill(QHBoxLayout(), 1, cancel, self.continue_button, spacing=8)
+        title = bind_text(label("", "title", self), N_("Add a model server"))
         fill(QVBoxLayout(self), title, self.field, (self.list, 1), foot, margins=(20, 18, 20, 16), spacing=10)
-        self.take.setDefault(True)
+        self.continue_button.setDefault(True)
         self.field.textChanged.connect(lambda _text: self._fill())
-        say(self, title=N_("Add a model server"))
+        bind_text(self, title=N_("Add a model server"))
         self._fill()
         self.field.setFocus()
 
@@ -81,6 +81,6 @@ class PresetPicker(QDialog):
         place = preset.keys.removeprefix("https://").partition("/")[0]
         return _("{needs} · get one at {place}", needs=_(preset.needs), place=place) if place else _(preset.needs)
 
-    def _take(self, row: tuple[str, str, str, str]) -> None:
+    def _choose_row(self, row: tuple[str, str, str, str]) -> None:
         self.accept()
         self.chosen.emit(*row)

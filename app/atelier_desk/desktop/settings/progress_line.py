@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayou
 from atelier_desk.desktop.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.times import duration
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Spinner, control, fill, label, say
+from atelier_desk.desktop.widgets import Spinner, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text, made, text_of
 from atelier_desk.support.i18n import N_, _
 
@@ -52,7 +52,7 @@ class Busy(QWidget):
         """Show ``what`` until the task is over. Stop cancels the task."""
         self._task, self._what = task, what
         self._since = time.monotonic()
-        say(self.stop)
+        bind_text(self.stop)
         self.stop.show()
         self._spinner.show()
         mark(self.text, "muted")
@@ -96,7 +96,7 @@ class Busy(QWidget):
         """The outcome, left standing; a function says it anew in another language, as an error does."""
         self._rest()
         mark(self.text, variant)
-        say(self.text, text if callable(text) else made(text))
+        bind_text(self.text, text if callable(text) else made(text))
         self.show()
 
     def cancel(self) -> None:
@@ -104,7 +104,7 @@ class Busy(QWidget):
         if self._task is not None:
             self._task.cancel()
 
-    def forget(self) -> None:
+    def clear_message(self) -> None:
         """What was said of something holds no more; what goes on is said on."""
         if not self.running:
             self.hide()
@@ -118,7 +118,7 @@ class Busy(QWidget):
         self.hide()
 
     def _show_time(self) -> None:
-        say(self.text, lambda: f"{text_of(self._what)} · {duration((time.monotonic() - self._since) * 1000)}")
+        bind_text(self.text, lambda: f"{text_of(self._what)} · {duration((time.monotonic() - self._since) * 1000)}")
 
     def _rest(self) -> None:
         self._timer.stop()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -41,13 +41,13 @@ class PromptCostNote(QLabel):
             "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "
             "and tools. Tools that are searched for are added once they are found."
         )
-        say(self, self._lines, name=N_("Tokens used by every request"), tip=about)
+        bind_text(self, self._lines, name=N_("Tokens used by every request"), tip=about)
         self.hide()
 
     def show_costs(self, costs: Mapping[ToolMode, PromptCost]) -> None:
         """What each mode costs; none hide the note."""
         self._costs = dict(costs)
-        say(self)
+        bind_text(self)
         self.setVisible(bool(costs))
 
     def _lines(self) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, 
 
 from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.settings.header_rows import HeaderRows
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.support.i18n import N_, _
@@ -34,7 +34,7 @@ class ProviderAdvanced(QWidget):
         self._shown: ProviderConfig | None = None
         self.fold = control(QPushButton(self), "provider-advanced", look="quiet")
         self.fold.setCheckable(True)
-        say(self.fold, lambda: ("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"), name=N_("Advanced"))
+        bind_text(self.fold, lambda: ("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"), name=N_("Advanced"))
         about = N_("PEM file, if your own authority signed the server certificate")
         self.ca_file = control(QLineEdit(self), "provider-ca-file", name=N_("CA file"), hint=about)
         about = N_("Azure only, for example 2024-10-21")
@@ -44,9 +44,9 @@ class ProviderAdvanced(QWidget):
         self.headers = HeaderRows(self)
         for style in KeyStyle:
             self.key_style.addItem("", style)
-        say(self.key_style, items=[KEY_STYLE_WORDS[style] for style in KeyStyle])
+        bind_text(self.key_style, items=[KEY_STYLE_WORDS[style] for style in KeyStyle])
         self.api_version.setMaxLength(64)
-        self._hint = say(
+        self._hint = bind_text(
             label("", "small", self, wrap=True),
             N_("Sent with every request. Values are stored like API keys; for a $VARIABLE, only its name is stored."),
         )
@@ -64,7 +64,7 @@ class ProviderAdvanced(QWidget):
         grid.addWidget(self._hint, 4, 1)
         titles = (N_("CA file"), N_("API version"), N_("Send key as"), N_("Headers"))
         for row, (title, field) in enumerate(zip(titles, (self.ca_file, self.api_version, self.key_style, self.headers.add), strict=True)):
-            caption = say(label("", "muted", self), title)
+            caption = bind_text(label("", "muted", self), title)
             caption.setBuddy(field)
             grid.addWidget(caption, row, 0)
         line = fill(QHBoxLayout(), self.fold, 1)
@@ -112,11 +112,11 @@ class ProviderAdvanced(QWidget):
 
     def _on_fold(self, opened: bool) -> None:
         self._body.setVisible(opened)
-        say(self.fold)
+        bind_text(self.fold)
 
     def _ask_file(self) -> None:
-        ask_open(self, _("Certificate of the authority"), _("Certificates (*.pem *.crt *.cer);;All files (*)"), self._take_file)
+        ask_open(self, _("Certificate of the authority"), _("Certificates (*.pem *.crt *.cer);;All files (*)"), self._set_ca_file)
 
-    def _take_file(self, path: Path) -> None:
+    def _set_ca_file(self, path: Path) -> None:
         self.ca_file.setText(str(path))
         self.changed.emit()

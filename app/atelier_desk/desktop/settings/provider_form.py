@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.provider import KeyState, ProviderConfig
 from atelier_desk.llm.presets import Preset, preset_of
@@ -61,28 +61,28 @@ class ProviderForm(QWidget):
         kinds = [entry for entry in provider_types() if not entry.builtin]
         for entry in kinds:
             self.kind.addItem("", entry.kind)
-        say(self.kind, items=[entry.title for entry in kinds])
+        bind_text(self.kind, items=[entry.title for entry in kinds])
         fields: tuple[QWidget, ...] = (self.name, self.kind, self.url, self.key_field, self.env)
         titles = (N_("Name"), N_("Kind"), N_("Address"), N_("API key"), N_("or environment variable"))
-        self._captions = [say(label("", "muted", self), title) for title in titles]
+        self._captions = [bind_text(label("", "muted", self), title) for title in titles]
         cells = []
         for caption, field, title in zip(self._captions, fields, titles, strict=True):
-            caption.setBuddy(say(field, name=title))
+            caption.setBuddy(bind_text(field, name=title))
             cells.append(fill(QVBoxLayout(), caption, field, spacing=4))
-        say(self.enabled, N_("Enabled"), name=N_("Enabled"))
+        bind_text(self.enabled, N_("Enabled"), name=N_("Enabled"))
         self._under_key = QVBoxLayout()
-        self._beside = fill(QHBoxLayout(), 1, spacing=4)
+        self._button_row = fill(QHBoxLayout(), 1, spacing=4)
         self.advanced = ProviderAdvanced(self)
         column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
         for row in ((cells[0], cells[1]), (cells[2],), (cells[3], cells[4])):
             column.addLayout(fill(QHBoxLayout(), *((cell, 1) for cell in row), spacing=16))
-        fill(column, self._under_key, self._beside, self.enabled, self.advanced)
+        fill(column, self._under_key, self._button_row, self.enabled, self.advanced)
         self.advanced.changed.connect(self.changed)
         for line, other in ((self.name, None), (self.url, None), (self.key_field, self.env), (self.env, self.key_field)):
             line.textEdited.connect(lambda text, other=other: self._typed(text, other))
         self.enabled.clicked.connect(lambda _on: self.changed.emit())
         self.kind.activated.connect(lambda _index: self._kind_chosen())
-        self._say()
+        self._update_texts()
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool, state: KeyState = KeyState.NONE) -> None:
         """A provider, or None for a new one; ``persistent`` is whether keys outlive the program, ``state`` how this one's stands."""
@@ -100,13 +100,13 @@ class ProviderForm(QWidget):
         remote: tuple[QWidget, ...] = (self.kind, self.url, self.key_field, self.env, self.advanced, *self._captions[1:])
         for widget in remote:
             widget.setVisible(not local)
-        self._say()
+        self._update_texts()
 
-    def beside_key(self, note: QWidget, *buttons: QWidget) -> None:
+    def set_key_note(self, note: QWidget, *buttons: QWidget) -> None:
         """What is said of the key, and what can be done about it, under its field."""
         self._under_key.addWidget(note)
         for number, button in enumerate(buttons):
-            self._beside.insertWidget(number, button)
+            self._button_row.insertWidget(number, button)
 
     def focus_key(self) -> None:
         """The keyboard to where the key comes from."""
@@ -129,7 +129,7 @@ class ProviderForm(QWidget):
         self.name.setText(name)
         self.kind.setCurrentIndex(max(0, self.kind.findData(kind)))
         self.url.setText(url)
-        self._say()
+        self._update_texts()
 
     def config(self) -> ProviderConfig:
         """What is entered.
@@ -175,10 +175,10 @@ class ProviderForm(QWidget):
         self.changed.emit()
 
     def _kind_chosen(self) -> None:
-        self._say()
+        self._update_texts()
         self.changed.emit()
 
-    def _say(self) -> None:
+    def _update_texts(self) -> None:
         """What the provider shown, or the kind chosen, changes in the texts."""
-        say(self.url)
-        say(self.key_field, hint=_HINTS.get(self._state, N_("not set")))
+        bind_text(self.url)
+        bind_text(self.key_field, hint=_HINTS.get(self._state, N_("not set")))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QWidget
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, label, say
+from atelier_desk.desktop.widgets import bind_text, control, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.engine.services.tools import ToolInfo
@@ -30,7 +30,7 @@ class RiskTable(RowList):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent, spacing=2)
         self._boxes: dict[str, QComboBox] = {}
-        theme().changed.connect(self._dress)
+        theme().changed.connect(self._apply_style)
 
     def show_tools(self, tools: Iterable[ToolInfo], chosen: Mapping[str, RiskName]) -> None:
         """The tools there are, and what was chosen for them; tools that are gone but were given a risk are listed too."""
@@ -44,7 +44,7 @@ class RiskTable(RowList):
     def _make(self, tools: list[ToolInfo]) -> Iterator[QWidget]:
         self._boxes = {}
         for section in dict.fromkeys(tool.section for tool in tools):
-            heading = say(label("", "small", self), section or N_("No longer available"))
+            heading = bind_text(label("", "small", self), section or N_("No longer available"))
             heading.setContentsMargins(0, 6, 0, 0)
             yield heading
             holder = QWidget(self)
@@ -55,10 +55,10 @@ class RiskTable(RowList):
             for row, tool in enumerate(each for each in tools if each.section == section):
                 self._add(grid, row, tool)
             yield holder
-        self._dress()
+        self._apply_style()
 
     def _add(self, grid: QGridLayout, row: int, tool: ToolInfo) -> None:
-        name = say(QLabel(self), lambda: tool_title(tool.name), tip=tool.name)
+        name = bind_text(QLabel(self), lambda: tool_title(tool.name), tip=tool.name)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setWordWrap(True)
         box = control(ComboBox(self), f"risk-{tool.name}")
@@ -67,13 +67,13 @@ class RiskTable(RowList):
         for risk in ("", *RISKS):
             box.addItem("", risk)
         own = (lambda: _("default ({risk})", risk=_(WORDS[tool.risk]))) if tool.section else N_("none")
-        say(box, name=lambda: _("Risk of {tool}", tool=tool_title(tool.name)), items=[own, *(WORDS[risk] for risk in RISKS)])
+        bind_text(box, name=lambda: _("Risk of {tool}", tool=tool_title(tool.name)), items=[own, *(WORDS[risk] for risk in RISKS)])
         box.activated.connect(lambda _index, tool=tool.name, box=box: self.chosen.emit(tool, box.currentData()))
         name.setBuddy(box)
         self._boxes[tool.name] = box
         grid.addWidget(name, row, 0)
         grid.addWidget(box, row, 1)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         for box in self._boxes.values():
             box.setFixedWidth(theme().px(170))

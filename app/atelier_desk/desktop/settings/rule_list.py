@@ -54,15 +54,15 @@ class RuleList(RowList):
         self._build()
 
     def _build(self) -> None:
-        shown = [rule for rule in self._rules if fits(self._needle, " ".join((rule.text, self._told(rule))))]
-        what = [(rule, self._told(rule), self._never.get(rule.text)) for rule in shown]
+        shown = [rule for rule in self._rules if fits(self._needle, " ".join((rule.text, self._rule_text(rule))))]
+        what = [(rule, self._rule_text(rule), self._never.get(rule.text)) for rule in shown]
         self.show_rows((what, bool(self._rules)), lambda: map(self._row, shown) if shown else [self._none()])
 
     def _none(self) -> QWidget:
         none = _("No matching rules.") if self._rules else _("No rules yet. “Always allow” in an approval adds one.")
         return control(label(none, "muted", self, wrap=True), "approval-rules-empty")
 
-    def _told(self, rule: PermissionRule) -> str:
+    def _rule_text(self, rule: PermissionRule) -> str:
         return f"{_(rule_text.ACTIONS[rule.action])} · {self._facts(rule)}"
 
     def _facts(self, rule: PermissionRule) -> str:
@@ -72,7 +72,7 @@ class RuleList(RowList):
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
-        row.setAccessibleName(visible(f"{rule.text}: {self._told(rule)}"))
+        row.setAccessibleName(visible(f"{rule.text}: {self._rule_text(rule)}"))
         pill = Pill(_(rule_text.ACTIONS[rule.action]), "" if rule.held else rule_text.KINDS[rule.action], row)
         repository = rule_text.repository(rule)
         if repository:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
-from atelier_desk.desktop.widgets.bindings import say
+from atelier_desk.desktop.widgets.bindings import bind_text
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Verdict
@@ -48,7 +48,7 @@ class RuleTest(QWidget):
         self.profiles = control(ComboBox(self), "rule-test-profile", name=N_("Profile"))
         for profile in PROFILES:
             self.profiles.addItem("", profile.name)
-        say(self.profiles, items=[profile.title for profile in PROFILES])
+        bind_text(self.profiles, items=[profile.title for profile in PROFILES])
         self.profiles.setCurrentIndex(1)
         run = self.run = control(QPushButton(self), "rule-test-run", N_("Which rule decides?"), on=self.asked.emit)
         self._result = control(label("", "", self, wrap=True), "rule-test-result")

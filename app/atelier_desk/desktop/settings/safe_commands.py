@@ -7,9 +7,9 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QLineEdit, QTableWidget, QTableWidgetItem, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.desktop.widgets.tables import style_table
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 from atelier_desk.workspace.commands.command_list import Does, SafeCommand, safe_commands
@@ -29,12 +29,12 @@ class SafeCommands(QWidget):
         self.shown: list[SafeCommand] = []
         self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter the commands"))
         table = self.table = control(QTableWidget(0, 3, self), "safe-commands")
-        say(table, name=N_("Commands that run without asking"))
+        bind_text(table, name=N_("Commands that run without asking"))
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        dress_table(table)
+        style_table(table)
         self.options = control(label("", "small", self, wrap=True), "safe-options")
         fill(QVBoxLayout(self), self.filter, table, self.options, margins=(0, 0, 0, 0), spacing=8)
         self.filter.textChanged.connect(lambda _text: self.show_commands())

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.domain import answers
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_, _
@@ -25,7 +25,7 @@ class SchemaField(QPlainTextEdit):
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         mark(self, "mono")
         bind(self.setFixedHeight, lambda: theme().px(110), on="look")
-        say(self, hint=N_("Leave empty for free text. Otherwise every answer is a JSON object that matches this schema."))
+        bind_text(self, hint=N_("Leave empty for free text. Otherwise every answer is a JSON object that matches this schema."))
         self.textChanged.connect(self._read)
 
     @property

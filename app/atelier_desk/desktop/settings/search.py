@@ -33,7 +33,7 @@ class Found(NamedTuple):
     at: QPersistentModelIndex | None = None
 
 
-Says = Callable[[str], bool]
+Matches = Callable[[str], bool]
 """Whether a text, as ``plain`` makes it, is searched for."""
 Index = list[tuple[Found, list[str]]]
 """Each widget of a page, and each row of its lists, with what it says: as it stands there and in every language, all of it ``plain``."""
@@ -48,7 +48,7 @@ def index_of(page: SettingsPage) -> Index:
     return index
 
 
-def found_in(page: SettingsPage, index: Index, says: Says) -> list[Found]:
+def found_in(page: SettingsPage, index: Index, says: Matches) -> list[Found]:
     """The rows of a page that say it, each once; the page itself, for what cannot be shown now, last."""
     said = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
     rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in said)

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.support import number_format
@@ -97,7 +97,7 @@ class ToolGroup(QWidget):
         self.count = control(label("", "small", self), f"tool-group-count-{section}")
         self._body = QWidget(self)
         self.fold = Fold(self, f"tool-group-open-{section}", "", self._body)
-        say(self.fold, name=lambda: _("Show the tools of {name}", name=visible(_(section))))
+        bind_text(self.fold, name=lambda: _("Show the tools of {name}", name=visible(_(section))))
         self._column = fill(QVBoxLayout(self._body), spacing=0)
         line = fill(QHBoxLayout(), self.fold, (self.box, 1), self.count, margins=(0, 0, 0, 0), spacing=4)
         fill(QVBoxLayout(self), line, self._body, margins=(0, 0, 0, 0), spacing=2)
@@ -115,7 +115,7 @@ class ToolGroup(QWidget):
             return
         for choice in self.choices:
             box = self._boxes[choice.name] = control(ToolBox(choice.shown, self._body), f"tool-enabled-{choice.name}")
-            say(box, name=box.text(), about=visible(_(choice.summary)), tip=visible(choice.name))
+            bind_text(box, name=box.text(), about=visible(_(choice.summary)), tip=visible(choice.name))
             box.clicked.connect(lambda on, name=choice.name: self.ticked.emit((name,), on))
             text = self._summaries[choice.name] = label(_(choice.summary), "small", self._body, wrap=True)
             text.setBuddy(box)
@@ -176,10 +176,10 @@ class ToolBoxes(QWidget):
         self._cost: PromptCost | None = None
         self.search = control(QLineEdit(self), "tool-search", name=N_("Search tools"), hint=N_("Search tools"))
         self.search.setClearButtonEnabled(True)
-        self._nothing = say(label("", "small", self), N_("No results"))
+        self._nothing = bind_text(label("", "small", self), N_("No results"))
         self._nothing.hide()
         self.total = control(label("", "small", self, wrap=True), "tool-total")
-        say(
+        bind_text(
             self.total,
             self._total_words,
             tip=N_("Definitions of these tools and of those that every agent has, as the chosen model is sent them"),
@@ -225,7 +225,7 @@ class ToolBoxes(QWidget):
     def _show(self) -> None:
         for each in self._rows:
             each.show_enabled(self._ticked, self._cost)
-        say(self.total)
+        bind_text(self.total)
 
     def _total_words(self) -> str:
         count = len(self._ticked)

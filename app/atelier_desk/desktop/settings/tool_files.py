@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, control, fill, fit_window, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -56,13 +56,13 @@ class ToolFileRow(QWidget):
 
         self.setObjectName(f"own-tool-{named}")
         name = control(ElidedLabel(named, self), look="strong")
-        digest = say(label(f"{file.sha256[:8]}…", "mono", self), name=whole, tip=whole)
+        digest = bind_text(label(f"{file.sha256[:8]}…", "mono", self), name=whole, tip=whole)
         text = label(outcome(file), "error" if file.reason else "muted", self, wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
         take = control(QPushButton(self), f"own-tool-revoke-{named}", N_("Revoke"), on=lambda: revoke(named))
-        say(look, name=lambda: _("Review {file}", file=named))
-        say(take, name=lambda: _("Revoke {file}", file=named))
+        bind_text(look, name=lambda: _("Review {file}", file=named))
+        bind_text(take, name=lambda: _("Revoke {file}", file=named))
         take.setVisible(file.state.value != "new")
         top = Qt.AlignmentFlag.AlignTop
         line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), look, take, spacing=10)

@@ -38,8 +38,8 @@ class ToolFold(QWidget):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
         self.head.setToolTip(self._title())
-        theme().changed.connect(self._dress)
-        self._dress()
+        theme().changed.connect(self._apply_style)
+        self._apply_style()
 
     @property
     def opened(self) -> bool:
@@ -54,7 +54,7 @@ class ToolFold(QWidget):
             self._column.removeWidget(self._body)
             self._body.deleteLater()
             self._body = None
-        self._dress()
+        self._apply_style()
 
     def _summary(self) -> str:
         return _(self.info.purpose) or (self.info.told.splitlines() or [""])[0]
@@ -84,7 +84,7 @@ class ToolFold(QWidget):
         column.addLayout(grid)
         return body
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         look = theme()
         self.head.setFixedHeight(look.px(32))
         picture = "chevron-down" if self.opened else "chevron-right"

@@ -9,8 +9,8 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
-from atelier_desk.desktop.widgets.tables import dress_table
+from atelier_desk.desktop.widgets import bind_text
+from atelier_desk.desktop.widgets.tables import style_table
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.presentation.usage import cost_text, saved_text
 from atelier_desk.support.i18n import N_, _
@@ -44,8 +44,8 @@ class UsageTable(QTableWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
         header.setDefaultAlignment(RIGHT)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        dress_table(self)
-        say(self, name=N_("Usage"))
+        style_table(self)
+        bind_text(self, name=N_("Usage"))
         theme().changed.connect(self._fit)
 
     def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:

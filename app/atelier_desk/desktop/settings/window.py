@@ -14,9 +14,9 @@ from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
-from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Says, found_in, index_of, lead_to
+from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Matches, found_in, index_of, lead_to
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Line, control, fill, fit_window, label, say
+from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.desktop.widgets.matching import plain
@@ -39,8 +39,8 @@ class SettingsWindow(QWidget):
     when it is first shown, or searched. ``closed`` is emitted when it goes away."""
 
     closed = Signal()
-    place_wanted = Signal(str, str, str, str)
-    """See ``SettingsPage.place_wanted``."""
+    place_requested = Signal(str, str, str, str)
+    """See ``SettingsPage.place_requested``."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -65,7 +65,7 @@ class SettingsWindow(QWidget):
         self._arriving = ""
         """The section that was gone to for a match and is not read yet."""
         self._words = ""
-        self._says: Says = bool
+        self._text_matches: Matches = bool
         self._mark: FoundMark | None = None
         self._stack = QStackedWidget(self)
         self.title = label("", "title", self)
@@ -79,9 +79,9 @@ class SettingsWindow(QWidget):
         close.activated.connect(self._escape)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self._focus_search)
-        theme().changed.connect(self._dress)
-        self._dress()
-        say(self, title=N_("Settings"))
+        theme().changed.connect(self._apply_style)
+        self._apply_style()
+        bind_text(self, title=N_("Settings"))
         self.show_page(self._hosts[0].name)
 
     def _build_side(self) -> QWidget:
@@ -128,9 +128,9 @@ class SettingsWindow(QWidget):
             entry = self._entries[name]
             page = entry.page(self.bridge, self._stack)
             page.setObjectName(f"settings-page-{name}")
-            page.place_wanted.connect(self.place_wanted)
+            page.place_requested.connect(self.place_requested)
             page.loaded.connect(partial(self._search_again, name))
-            say(page, name=entry.tab)
+            bind_text(page, name=entry.tab)
             self._sections[name] = page
             self._stack.addWidget(page)
         return self._sections[name]
@@ -148,7 +148,7 @@ class SettingsWindow(QWidget):
         if item is None:
             return
         parts = self._parts(self._host)
-        say(self.title, self._entries[self._host].title)
+        bind_text(self.title, self._entries[self._host].title)
         with QSignalBlocker(self.tabs):
             while self.tabs.count():
                 self.tabs.removeTab(0)
@@ -173,14 +173,17 @@ class SettingsWindow(QWidget):
         self._typed.start()
         needle = plain(self._words)
         words = needle.split()
-        for self._says in (lambda text: needle in text, lambda text: all(word in text for word in words)):  # as typed, else word by word
+        for self._text_matches in (
+            lambda text: needle in text,
+            lambda text: all(word in text for word in words),
+        ):  # as typed, else word by word
             self._matches = {name: self._found_on(name) for name in self._entries if self._words}
             if any(self._matches.values()):
                 break
         self._show_matches()
         if self._found:
             here = [number for number, (name, _row) in enumerate(self._found) if name == self.current]
-            self._go(next(iter(here), 0))
+            self._show_result(next(iter(here), 0))
         for name in self._matches:
             self.page(name).prepare()
 
@@ -192,12 +195,12 @@ class SettingsWindow(QWidget):
             self._matches[name] = self._found_on(name)
             self._show_matches()
             if before is None and self._found:
-                self._go(0)
+                self._show_result(0)
                 return
             self._at = self._found.index(before) if before in self._found else min(self._at, len(self._found) - 1)
             if self._arriving == name and self._at >= 0:  # what was unfolded, or marked, was read anew
                 self._arriving = ""
-                self._go(self._at)
+                self._show_result(self._at)
 
     def _show_matches(self) -> None:
         self._found = [(name, row) for name, rows in self._matches.items() for row in rows]
@@ -205,14 +208,14 @@ class SettingsWindow(QWidget):
         for number, entry in enumerate(self._hosts):
             self.list.item(number).setHidden(bool(self._words) and entry.name not in hosts)
         self.results.setVisible(bool(self._words))
-        say(self.results)
+        bind_text(self.results)
 
     def _found_on(self, name: str) -> list[Found]:
         entry, page = self._entries[name], self.page(name)
         if name not in self._index:
             self._index[name] = index_of(page)
-        titled = [Found(page)] if any(self._says(plain(in_every_language(title))) for title in (entry.title, entry.tab)) else []
-        return list(dict.fromkeys([*titled, *found_in(page, self._index[name], self._says)]))
+        titled = [Found(page)] if any(self._text_matches(plain(in_every_language(title))) for title in (entry.title, entry.tab)) else []
+        return list(dict.fromkeys([*titled, *found_in(page, self._index[name], self._text_matches)]))
 
     def _results_text(self) -> str:
         if not self._found:
@@ -226,9 +229,9 @@ class SettingsWindow(QWidget):
             self._typing.stop()
             self._find()
         elif self._found:
-            self._go((self._at + 1) % len(self._found))
+            self._show_result((self._at + 1) % len(self._found))
 
-    def _go(self, number: int) -> None:
+    def _show_result(self, number: int) -> None:
         self._at = number
         name, row = self._found[number]
         if name != self.current:
@@ -259,9 +262,9 @@ class SettingsWindow(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.LanguageChange:
-            self._dress()
+            self._apply_style()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         """The list wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one.
         Numbers in fields are written as in the language."""
         self.setLocale(locale())

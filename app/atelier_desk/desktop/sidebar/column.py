@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QStackedWidget, QWidget
 
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.support.i18n import N_
 
 WIDTH = 248
@@ -22,10 +22,10 @@ class SideColumn(QObject):
 
     def __init__(self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, beside: Sequence[QWidget]) -> None:
         super().__init__(window)
-        self._window, self._sidebar, self._pages, self._beside = window, sidebar, pages, beside
+        self._window, self._sidebar, self._pages, self._neighbour = window, sidebar, pages, beside
         self.dock = QDockWidget(window)
         self.dock.setObjectName("dock-sidebar")
-        say(self.dock, title=N_("Workflows"))
+        bind_text(self.dock, title=N_("Workflows"))
         self.dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
         self.dock.setAllowedAreas(Qt.DockWidgetArea.LeftDockWidgetArea)
         bar = QWidget(self.dock)
@@ -33,11 +33,11 @@ class SideColumn(QObject):
         self.dock.setTitleBarWidget(bar)
         self.dock.toggleViewAction().setVisible(False)  # the window has its own action for the sidebar
         self.dock.setWidget(self._sidebar)
-        self.mend()
+        self.repair_layout()
         self._sidebar.installEventFilter(self)
         pages.currentChanged.connect(lambda *_: self._follow())
 
-    def mend(self) -> None:
+    def repair_layout(self) -> None:
         """Take the place at the left, also after a layout was put back that knows nothing of it."""
         left = Qt.DockWidgetArea.LeftDockWidgetArea
         self._window.setCorner(Qt.Corner.BottomLeftCorner, left)
@@ -55,5 +55,5 @@ class SideColumn(QObject):
         return False
 
     def _follow(self) -> None:
-        in_view = self._pages.currentWidget() in self._beside
+        in_view = self._pages.currentWidget() in self._neighbour
         self.dock.setVisible(in_view and not self._sidebar.isHidden())

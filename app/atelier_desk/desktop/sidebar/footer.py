@@ -9,7 +9,7 @@ from PySide6.QtGui import QIcon, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, label, tint
 from atelier_desk.support.i18n import N_, _
 
 Connection = Literal["opening", "ready", "working", "no-key", "failed", "moved", "closing"]
@@ -32,12 +32,12 @@ class SidebarFoot(QWidget):
     """Two lines of quiet controls.
 
     Signals:
-        settings_wanted, palette_wanted, menu_wanted: the buttons.
+        settings_requested, palette_requested, menu_requested: the buttons.
     """
 
-    settings_wanted = Signal()
-    palette_wanted = Signal()
-    menu_wanted = Signal()
+    settings_requested = Signal()
+    palette_requested = Signal()
+    menu_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,15 +53,17 @@ class SidebarFoot(QWidget):
         first = fill(QHBoxLayout(), self.settings, 1, self.palette_button, self.menu, spacing=2)
         second = fill(QHBoxLayout(), self._dot, self._words, 1, margins=(10, 2, 8, 4), spacing=8)
         fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
-        say(self.settings, lambda: " " + _("Settings"))
+        bind_text(self.settings, lambda: " " + _("Settings"))
         tint(self.settings, "settings")
-        say(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
-        say(self.menu, tip=N_("Menu"))
-        say(self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip)
-        self.settings.clicked.connect(self.settings_wanted)
-        self.palette_button.clicked.connect(self.palette_wanted)
-        self.menu.clicked.connect(self.menu_wanted)
-        bind(self._dress)
+        bind_text(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))
+        bind_text(self.menu, tip=N_("Menu"))
+        bind_text(
+            self._words, lambda: _(STATES[self._state]), name=lambda: _("Connection: {state}", state=_(STATES[self._state])), tip=self._tip
+        )
+        self.settings.clicked.connect(self.settings_requested)
+        self.palette_button.clicked.connect(self.palette_requested)
+        self.menu.clicked.connect(self.menu_requested)
+        bind(self._apply_style)
 
     def _tip(self) -> str:
         return _(TIPS.get(self._state, ""))
@@ -85,8 +87,8 @@ class SidebarFoot(QWidget):
         self._state = self._connection
         if self._state == "ready" and (self._works or self._key_missing):
             self._state = "working" if self._works else "no-key"
-        self._dress()
-        say(self._words)
+        self._apply_style()
+        bind_text(self._words)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -106,7 +108,7 @@ class SidebarFoot(QWidget):
         self.palette_button.setIcon(look.icon("command") if tight else QIcon())
         self.palette_button.setIconSize(QSize(look.px(16), look.px(16)))
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         look = theme()
         roles = {"opening": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
         side = look.px(8)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPe
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, said
+from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, excerpt_text
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
@@ -36,20 +36,20 @@ class WorkflowListView(QListView):
     Signals:
         chosen: open this workflow.
         found: open this message, a ``SearchHit``.
-        fold_wanted: open or close what this names.
-        delete_wanted: delete these workflows.
-        menu_wanted: show the menu of these workflows here (global position).
-        fold_menu_wanted: show the menu of this folder here.
+        fold_requested: open or close what this names.
+        delete_requested: delete these workflows.
+        menu_requested: show the menu of these workflows here (global position).
+        fold_menu_requested: show the menu of this folder here.
         end_reached: the last row came into view.
         left: upwards, out of the list.
     """
 
     chosen = Signal(str)
     found = Signal(object)
-    fold_wanted = Signal(str)
-    delete_wanted = Signal(list)
-    menu_wanted = Signal(list, QPoint)
-    fold_menu_wanted = Signal(str, QPoint)
+    fold_requested = Signal(str)
+    delete_requested = Signal(list)
+    menu_requested = Signal(list, QPoint)
+    fold_menu_requested = Signal(str, QPoint)
     end_reached = Signal()
     left = Signal()
 
@@ -133,7 +133,7 @@ class WorkflowListView(QListView):
             framed = row.fold in self._asked
             return ListRow(row.heading, end=str(row.count), icon=icon, weight=500, marks=(arrow,), marked=False, framed=framed)
         if row.hit is not None:
-            return ListRow(row.hit.workflow_name, facts=said(row.hit), weight=500, marked=False)
+            return ListRow(row.hit.workflow_name, facts=excerpt_text(row.hit), weight=500, marked=False)
         workflow = row.workflow
         if workflow is None:
             return ListRow(heading=row.heading)
@@ -179,7 +179,7 @@ class WorkflowListView(QListView):
         left = event.button() is Qt.MouseButton.LeftButton
         if left and workflow is not None and self._delegate.action_at(index, place):
             self._pressed = None
-            self.menu_wanted.emit(self._meant(workflow.id), event.globalPosition().toPoint())
+            self.menu_requested.emit(self._meant(workflow.id), event.globalPosition().toPoint())
         elif left:
             self.setFocus(Qt.FocusReason.MouseFocusReason)
             super().mousePressEvent(event)
@@ -203,9 +203,9 @@ class WorkflowListView(QListView):
         place = event.globalPos() if by_pointer else self.viewport().mapToGlobal(self.visualRect(index).bottomLeft())
         row = self.rows.row_at(index)
         if row is not None and row.workflow is not None:
-            self.menu_wanted.emit(self._meant(row.workflow.id), place)
+            self.menu_requested.emit(self._meant(row.workflow.id), place)
         elif row is not None and row.fold.startswith(":"):
-            self.fold_menu_wanted.emit(row.fold[1:], place)
+            self.fold_menu_requested.emit(row.fold[1:], place)
 
     def _meant(self, workflow_id: str) -> list[str]:
         """Whom a menu on this row is about: all that are selected when it is one of several, else this one."""
@@ -228,11 +228,11 @@ class WorkflowListView(QListView):
         if key in _ENTER and row is not None:
             self._open(row)
         elif key == Qt.Key.Key_Delete and self.marked:
-            self.delete_wanted.emit(self.marked)
+            self.delete_requested.emit(self.marked)
         elif key == Qt.Key.Key_Escape and self._several:
             self.select_one(self.shown_id)
         elif row is not None and row.fold and key == (Qt.Key.Key_Right if row.closed else Qt.Key.Key_Left):
-            self.fold_wanted.emit(row.fold)
+            self.fold_requested.emit(row.fold)
         elif key == Qt.Key.Key_Up and event.modifiers() == _PLAIN and self.currentIndex().row() == self._first():
             self.left.emit()
         else:
@@ -263,7 +263,7 @@ class WorkflowListView(QListView):
         elif row.hit is not None:
             self.found.emit(row.hit)
         elif row.fold:
-            self.fold_wanted.emit(row.fold)
+            self.fold_requested.emit(row.fold)
 
     def _on_scrolled(self, value: int) -> None:
         if value >= self.verticalScrollBar().maximum() - 100:

@@ -301,7 +301,7 @@ class WorkflowModel(QAbstractListModel):
         return False  # the view would take the rows away: the list is read again
 
 
-def said(hit: SearchHit) -> str:
+def excerpt_text(hit: SearchHit) -> str:
     """The words of a message around what was found, as they are read."""
     from atelier_desk.desktop.chat.markdown.plain import excerpt_line  # not needed for the first paint
 
@@ -312,7 +312,7 @@ def _text(row: Row, role: int) -> str | None:
     if row.workflow is not None:
         return row.workflow.name
     if row.hit is not None:
-        return f"{row.hit.workflow_name}\n{said(row.hit)}" if role == Qt.ItemDataRole.ToolTipRole else row.hit.workflow_name
+        return f"{row.hit.workflow_name}\n{excerpt_text(row.hit)}" if role == Qt.ItemDataRole.ToolTipRole else row.hit.workflow_name
     return row.heading if role == Qt.ItemDataRole.DisplayRole else None
 
 
@@ -321,7 +321,7 @@ def _spoken(row: Row) -> str:
         state = state_text(row.workflow, row.workflow.unread)
         return f"{row.workflow.name}, {state}" if state else row.workflow.name
     if row.hit is not None:
-        return f"{row.hit.workflow_name}: {said(row.hit)}"
+        return f"{row.hit.workflow_name}: {excerpt_text(row.hit)}"
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.hover_gate import HoverGate
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.limits import LIST_MAX
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PAGE = 100
 HITS = 60
 """Messages found that are read at once; more when the end of the list comes into sight."""
-LEAST_LOOKED_FOR = 2
+MIN_SEARCH_LENGTH = 2
 """Characters below which no message is looked for."""
 SEARCH_MS = 180
 RELOAD_MS = 120
@@ -46,13 +46,13 @@ class Sidebar(QWidget):
     Signals:
         workflow_chosen: show this one.
         hit_chosen: show this place: workflow id, kind and row id, as ``SearchEverywhere`` says it.
-        new_wanted: begin a new one.
+        new_requested: begin a new one.
         workflow_gone: the one with this id was deleted.
     """
 
     workflow_chosen = Signal(str)
     hit_chosen = Signal(str, str, str)
-    new_wanted = Signal()
+    new_requested = Signal()
     workflow_gone = Signal(str)
 
     def __init__(self, bridge: Bridge, toasts: ToastHost, parent: QWidget | None = None) -> None:
@@ -82,11 +82,11 @@ class Sidebar(QWidget):
         )
         self._search_timer = Debouncer(self, SEARCH_MS, self.reload)
         self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
-        self.new.clicked.connect(self.new_wanted)
+        self.new.clicked.connect(self.new_requested)
         self.search.textChanged.connect(self._on_typed)
         self.bridge.changed.connect(self._on_changed)
-        bind(self._dress)
-        self._say_empty()
+        bind(self._apply_style)
+        self._update_empty_text()
 
     @cached_property
     def model(self) -> WorkflowModel:
@@ -106,14 +106,14 @@ class Sidebar(QWidget):
     def list(self) -> WorkflowListView:
         from atelier_desk.desktop.sidebar.list_view import WorkflowListView
 
-        made = say(WorkflowListView(self), name=N_("Workflows"))
+        made = bind_text(WorkflowListView(self), name=N_("Workflows"))
         made.setModel(self.model)
         made.chosen.connect(self.workflow_chosen)
         made.found.connect(self._on_found)
-        made.fold_wanted.connect(self._on_fold)
-        made.delete_wanted.connect(lambda ids: self.workflow_actions.delete(ids))
-        made.menu_wanted.connect(self._show_menu)
-        made.fold_menu_wanted.connect(self._show_folder_menu)
+        made.fold_requested.connect(self._on_fold)
+        made.delete_requested.connect(lambda ids: self.workflow_actions.delete(ids))
+        made.menu_requested.connect(self._show_menu)
+        made.fold_menu_requested.connect(self._show_folder_menu)
         made.end_reached.connect(self._on_end)
         made.left.connect(self.search.setFocus)
         bind(made.doItemsLayout, on="look")
@@ -161,7 +161,7 @@ class Sidebar(QWidget):
         self._more = len(titles) >= limit
         before = self.model.shown.found
         self._show(replace(self.model.shown, found=SearchMatch(titles, before.messages if before is not None else ())), searching=True)
-        hits = await workflows.search(needle, self._hits) if len(needle) >= LEAST_LOOKED_FOR else []
+        hits = await workflows.search(needle, self._hits) if len(needle) >= MIN_SEARCH_LENGTH else []
         self._more |= self._hits <= len(hits) < LIST_MAX
         messages = [each for each in hits if each.kind == "message"]
         self._show(replace(self.model.shown, found=SearchMatch(titles, messages, cut=len(hits) >= LIST_MAX)))
@@ -181,7 +181,7 @@ class Sidebar(QWidget):
         """Say that there is nothing in the place of the list."""
         self.empty.setVisible(empty and not self._held)
         self.list.setVisible(self.empty.isHidden())
-        self._say_empty()
+        self._update_empty_text()
 
     def hold(self, on: bool) -> None:
         """Say nothing while the list is empty and something else has the word."""
@@ -274,9 +274,9 @@ class Sidebar(QWidget):
         return super().eventFilter(watched, event)
 
     # -- looks ----------------------------------------------------------------------------------------------------------------
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         look = theme()
-        say(self.new)
+        bind_text(self.new)
         self.new.setIconSize(QSize(look.px(16), look.px(16)))
 
     def _new_text(self) -> str:
@@ -290,19 +290,19 @@ class Sidebar(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        say(self.new)
+        bind_text(self.new)
 
     def show_search_keys(self, keys: str) -> None:
         """The keys of the search everywhere, as they are now; empty for none."""
         self._search_keys = keys
-        self._say_empty()
+        self._update_empty_text()
 
     def _nothing_found(self) -> str:
         if not self._search_keys:
             return _("No matching titles or messages. “Search everywhere” also searches tool calls, reports and memories.")
         return _("No matching titles or messages. Search everywhere with {keys}.", keys=self._search_keys)
 
-    def _say_empty(self) -> None:
+    def _update_empty_text(self) -> None:
         if self.search.text().strip():
             self.empty.set_texts(N_("No results"), self._nothing_found)
         else:

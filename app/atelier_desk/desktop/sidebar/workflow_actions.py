@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
-from atelier_desk.desktop.exporting import KINDS, ask_print, say_saved, write
+from atelier_desk.desktop.exporting import KINDS, announce_saved, ask_print, write
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
 from atelier_desk.desktop.sidebar.file_names import file_name, free_path
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Ids = Collection[str]
 FEW = 20
 """Workflows that something is done with at once without a word of how far it is."""
-LOOKING_MS = 120_000
+PROGRESS_TOAST_MS = 120_000
 """How long the message stays that a title is looked for: until there is one, at the longest as long as a slow model may take."""
 
 
@@ -230,13 +230,13 @@ class WorkflowActions(QObject):
             for number, each in enumerate(ids):
                 text = _("{done} of {n} workflows…", done=number, n=len(ids))
                 if toast is not None and self._toasts.current is toast:
-                    toast.say(text)
+                    toast.set_message(text)
                 elif self._toasts.current is None or toast is None:
-                    toast = self._toasts.show(text, _("Stop"), task.cancel, duration_ms=LOOKING_MS)
+                    toast = self._toasts.show(text, _("Stop"), task.cancel, duration_ms=PROGRESS_TOAST_MS)
                 await work(each)
         finally:
             if toast is not None:
-                self._take_back(toast)
+                self._dismiss_toast(toast)
 
     def move_to_new(self, ids: Ids) -> None:
         """Ask for the name of a folder, and move them there."""
@@ -300,7 +300,7 @@ class WorkflowActions(QObject):
             warnings = await self._warnings(workflow_id)
         else:
             await write(path, title, await self._bridge.engine.workflows.export(workflow_id, "md"))
-        say_saved(self._toasts, path, *warnings)
+        announce_saved(self._toasts, path, *warnings)
 
     def print_(self, workflow_id: str) -> None:
         """Print the branch in view."""
@@ -315,7 +315,7 @@ class WorkflowActions(QObject):
         """Write each to a file of its own, over none that is there."""
         warnings: list[str] = []
         for number, each in enumerate(workflows, 1):
-            self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=LOOKING_MS)
+            self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=PROGRESS_TOAST_MS)
             path = free_path(folder, file_name(each.name), ".json")
             await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
             warnings += await self._warnings(each.id)
@@ -329,7 +329,7 @@ class WorkflowActions(QObject):
 
         made = Importer(self._bridge, self._widget.window())
         made.imported.connect(self.made)
-        made.said.connect(self._toasts.show)
+        made.status_changed.connect(self._toasts.show)
         return made
 
     # -- titles -----------------------------------------------------------------------------------------------------------------------
@@ -337,10 +337,10 @@ class WorkflowActions(QObject):
         """Have the model name it; Stop and Undo are offered."""
         task = self._bridge.jobs.once(("title", workflow_id), lambda: self._title(workflow_id))
         if task is not None:
-            toast = self._toasts.show(_("Generating a title…"), _("Stop"), task.cancel, duration_ms=LOOKING_MS)
-            task.add_done_callback(lambda _done: self._take_back(toast))
+            toast = self._toasts.show(_("Generating a title…"), _("Stop"), task.cancel, duration_ms=PROGRESS_TOAST_MS)
+            task.add_done_callback(lambda _done: self._dismiss_toast(toast))
 
-    def _take_back(self, toast: Toast) -> None:
+    def _dismiss_toast(self, toast: Toast) -> None:
         if self._toasts.current is toast:
             toast.dismiss()
 

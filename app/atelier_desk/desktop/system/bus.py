@@ -110,7 +110,7 @@ class SessionBus:
         finally:
             self._waiting.pop(serial, None)
 
-    def tell(self, call: Call, *arguments: Any) -> None:
+    def send(self, call: Call, *arguments: Any) -> None:
         """Call a method whose answer nobody needs; at once, so that it still works while the program ends."""
         if self.open:
             from jeepney import MessageFlag

@@ -31,9 +31,9 @@ class SystemLink(QObject):
         follow(window.presenter.set_notifications, "notifications", "remind_minutes", "notification_answers")
         follow(window.show_tray, "tray")
         follow(lambda on, keys: self.shortcut.follow(on, keys), "quick_key_on", "quick_key")
-        follow(self._look_for_notifications, "notifications", "notification_answers")
+        follow(self._find_notifications, "notifications", "notification_answers")
 
-    def _look_for_notifications(self, *_wanted: bool) -> None:
+    def _find_notifications(self, *_wanted: bool) -> None:
         """A desktop whose notifications could not be reached is asked again."""
         if not self.notifications.there:
             self.notifications.start()

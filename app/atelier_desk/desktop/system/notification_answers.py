@@ -19,7 +19,7 @@ TEXT = 200
 """Characters of a notification's text; more is cut, and cannot be decided there. Servers show some four lines."""
 OPTIONS, LABEL = 3, 40
 """Most options, and characters of each, that still fit as buttons."""
-LOOK_TWICE = ("risk_high", "repaired", "repository", "protected", "denied", "tainted")
+REVIEW_REASONS = ("risk_high", "repaired", "repository", "protected", "denied", "tainted")
 """Reasons for which a person is to read the card: the arguments, or what a yes is about besides them."""
 
 
@@ -70,7 +70,7 @@ def call_text(request: ApprovalRequest) -> str:
 
 def may_allow(request: ApprovalRequest) -> bool:
     """Whether a person can say yes without the card: nothing is left out of the text, hidden in it, or worth a second look."""
-    closer = request.risk == "high" or request.reason in LOOK_TWICE or bool(request.details) or request.edited is not None
+    closer = request.risk == "high" or request.reason in REVIEW_REASONS or bool(request.details) or request.edited is not None
     exact = all(plain(argument) == argument and "⟨U+" not in argument and "\\u" not in argument for argument in _arguments(request))
     return not closer and exact and len(call_text(request)) <= TEXT
 

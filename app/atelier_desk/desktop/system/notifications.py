@@ -114,7 +114,7 @@ class DesktopNotifications(QObject):
 
     def _close(self, number: int) -> None:
         del self._shown[number]
-        self._bus.tell(Call(SERVICE, PATH, SERVICE, "CloseNotification", "u"), number)
+        self._bus.send(Call(SERVICE, PATH, SERVICE, "CloseNotification", "u"), number)
 
     def _on_signal(self, got: Incoming) -> None:
         notice = self._shown.get(got.body[0]) if got.body else None

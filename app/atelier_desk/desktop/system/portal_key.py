@@ -48,7 +48,7 @@ class PortalKey:
             raise ShortcutTaken(sentence(N_("This key is not on the keyboard.")))
         try:
             await self._bus.connect()
-            await self._look()
+            await self._find_portal()
             found = await self._request(ANSWER_S, "CreateSession", "a{sv}", {"session_handle_token": ("s", _token())})
             session = self._session = str(found["session_handle"][1])
             about = {"description": ("s", _("Quick ask")), "preferred_trigger": ("s", keys.trigger)}
@@ -68,9 +68,9 @@ class PortalKey:
     def release(self) -> None:
         session, self._session = self._session, ""
         if session:
-            self._bus.tell(Call(SERVICE, session, SESSION, "Close"))
+            self._bus.send(Call(SERVICE, session, SESSION, "Close"))
 
-    async def _look(self) -> None:
+    async def _find_portal(self) -> None:
         """Whether the desktop has the portal. Who we are is said before anything else is asked: a portal without it may refuse."""
         if not self._known:
             name = QGuiApplication.desktopFileName()
@@ -98,7 +98,7 @@ class PortalKey:
                 response, results = await waiting
         except BaseException as error:
             if not isinstance(error, BusError):
-                self._bus.tell(Call(SERVICE, path, REQUEST, "Close"))
+                self._bus.send(Call(SERVICE, path, REQUEST, "Close"))
             if isinstance(error, TimeoutError):
                 raise ShortcutTaken(sentence(N_("The desktop did not respond about the shortcut in time."))) from None
             raise

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.team.views import AgentNode
 
-TELL_MS = 100
+REPORT_MS = 100
 """At least this long between two rounds of ``changed``."""
 AT_ONCE, FRAME_MS = 3, 16
 """An agent's row and lane take some 2 ms to draw: so many agents are told of at once, and so many more in each following frame."""
@@ -53,9 +53,9 @@ class TeamModel(QObject):
         self._meanwhile: list[StreamEvent] = []
         self._loading = 0
         self._dirty: set[str] = set()
-        self._untold: dict[str, None] = {}
-        self._tell = Debouncer(self, TELL_MS, self._tell_now)
-        self._tell_more = Debouncer(self, FRAME_MS, self._tell_some)
+        self._unreported: dict[str, None] = {}
+        self._change_timer = Debouncer(self, REPORT_MS, self._report_changes)
+        self._frame_timer = Debouncer(self, FRAME_MS, self._report_batch)
         self._reload = Debouncer(self, RELOAD_MS, self._reload_now)
         self._tick = QTimer(self)
         self._tick.setInterval(TICK_MS)
@@ -76,7 +76,7 @@ class TeamModel(QObject):
         self._wanted.clear()
         self._reloads.clear()
         self._dirty.clear()
-        self._untold.clear()
+        self._unreported.clear()
         self._loading = 0
         self._tick.stop()
         if root:
@@ -89,10 +89,10 @@ class TeamModel(QObject):
             self._reloads.add(root)
             self._reload_now()
 
-    def take(self, tree: AgentNode) -> None:
+    def set_tree(self, tree: AgentNode) -> None:
         """Show a tree that was read elsewhere."""
         self.root = self.root or tree.run_id
-        self._mark(self.state.take(tree))
+        self._mark(self.state.load(tree))
 
     # -- events ---------------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> None:
@@ -112,21 +112,21 @@ class TeamModel(QObject):
 
     def _mark(self, runs: set[str]) -> None:
         self._dirty |= runs
-        self._tell.ask()
+        self._change_timer.ask()
 
-    def _tell_now(self) -> None:
-        self._untold.update(dict.fromkeys(self._dirty))
+    def _report_changes(self) -> None:
+        self._unreported.update(dict.fromkeys(self._dirty))
         self._dirty.clear()
         if self.state.counting != self._tick.isActive():
             (self._tick.start if self.state.counting else self._tick.stop)()
-        self._tell_some()
+        self._report_batch()
 
-    def _tell_some(self) -> None:
-        told = frozenset(islice(self._untold, AT_ONCE))
+    def _report_batch(self) -> None:
+        told = frozenset(islice(self._unreported, AT_ONCE))
         for run_id in told:
-            del self._untold[run_id]
-        if self._untold:
-            self._tell_more.ask()
+            del self._unreported[run_id]
+        if self._unreported:
+            self._frame_timer.ask()
         if told:
             self.changed.emit(told)
 
@@ -150,7 +150,7 @@ class TeamModel(QObject):
                 self._meanwhile = []
         if tree is None or workflow_id != self.workflow_id:
             return
-        changed = self.state.take(tree)
+        changed = self.state.load(tree)
         read_at = max((node.counting_since for node in tree.walk() if node.counting_since is not None), default=None)
         for event in meanwhile:
             if event.workflow_id == workflow_id and (read_at is None or event.time > read_at):

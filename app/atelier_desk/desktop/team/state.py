@@ -1,6 +1,6 @@
 """A team as plain data, kept current by stream events: a query gives the shape, every event after it only changes figures. No Qt.
 
-``take`` reads the engine's tree of agents; ``feed`` takes one stream event, each once.
+``load`` reads the engine's tree of agents; ``feed`` takes one stream event, each once.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Member:
         questions: what it asks the user now, by question id; ``question`` what it asks its parent.
         approvals: ids of its calls that wait for a yes.
         progress: 0–100 when it tells.
-        told: tokens and cost its parent was last told of, the reply under way counted.
+        usage_reported: tokens and cost its parent was last told of, the reply under way counted.
     """
 
     run_id: str
@@ -65,7 +65,7 @@ class Member:
     stage: int = 0
     background: bool = False
     calls: dict[str, str] = field(default_factory=dict)
-    said: dict[str, CallText] = field(default_factory=dict)
+    call_texts: dict[str, CallText] = field(default_factory=dict)
     question: str = ""
     questions: dict[str, str] = field(default_factory=dict)
     approvals: set[str] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Member:
     cost: float = 0.0
     tool_calls: int = 0
     progress: int | None = None
-    told: AgentUsage = field(default_factory=AgentUsage)
+    usage_reported: AgentUsage = field(default_factory=AgentUsage)
     budget: Budget | None = None
     pause: str = ""
     limit: str = ""
@@ -100,7 +100,7 @@ class Member:
     @property
     def current_call(self) -> CallText | None:
         """What the newest call does, where that is known."""
-        return self.said.get(next(reversed(self.calls), ""))
+        return self.call_texts.get(next(reversed(self.calls), ""))
 
     @property
     def at_limit(self) -> bool:
@@ -113,7 +113,7 @@ class Member:
         return self.status in {"paused", "interrupted"}
 
     @property
-    def wants_a_person(self) -> bool:
+    def needs_person(self) -> bool:
         return self.at_limit or self.status in FOR_A_PERSON or (self.status == "paused" and self.pause == "loop")
 
     def elapsed(self, now: datetime) -> float:
@@ -121,7 +121,7 @@ class Member:
         since = self.counting_since
         return self.elapsed_ms + (max(0.0, (now - since).total_seconds() * 1000) if since is not None else 0.0)
 
-    def hear(self, status: str, when: datetime) -> None:
+    def receive_status(self, status: str, when: datetime) -> None:
         """The run said what it does now."""
         if status == "limited":
             self.set_status("paused", when)
@@ -143,7 +143,7 @@ class Member:
         self.status = status
 
 
-_TELLING = frozenset({
+_RELEVANT_EVENTS = frozenset({
     "workflow_start", "workflow_complete", "run_status", "usage", "tool_start", "tool_end", "limit_reached", "loop_detected",
     "user_question_start", "user_question_complete", "validation_required", "validation_response",
     "sub_agent_start", "sub_agent_progress", "sub_agent_complete", "sub_agent_error", "sub_agent_question", "sub_agent_answer",
@@ -199,7 +199,7 @@ class TeamState:
             whole.tool_calls += each.tool_calls
             whole.elapsed_ms += each.elapsed(now)
         if (member := self.members.get(run_id)) is not None:
-            told = member.told
+            told = member.usage_reported
             whole.tokens_input = max(whole.tokens_input, told.tokens_input)
             whole.tokens_output = max(whole.tokens_output, told.tokens_output)
             whole.cost = max(whole.cost, told.cost)
@@ -229,7 +229,7 @@ class TeamState:
         return any(member.counting_since is not None for member in self.members.values())
 
     # -- the engine's tree ----------------------------------------------------------------------------------------------------
-    def take(self, root: AgentNode) -> set[str]:
+    def load(self, root: AgentNode) -> set[str]:
         """Take over a tree as the engine has it; gives the runs in it."""
         taken: set[str] = set()
         for node in root.walk():
@@ -244,7 +244,7 @@ class TeamState:
             member.tool_calls, member.budget, member.withheld = node.tool_calls, node.budget, node.withheld
             member.pause, member.report, member.error = node.pause, node.report or member.report, node.error
             if node.limit != member.limit or not member.cap:
-                self._take_limit(member, node)
+                self._set_limit(member, node)
             now = node.current_title or node.current_tool
             if not now:
                 member.calls.clear()
@@ -254,7 +254,7 @@ class TeamState:
         return taken
 
     @staticmethod
-    def _take_limit(member: Member, node: AgentNode) -> None:
+    def _set_limit(member: Member, node: AgentNode) -> None:
         """The engine's tree names the limit; how much of it was used follows from the figures beside it."""
         total, budget = node.total, node.budget
         pairs: dict[str, tuple[float, float | None]] = {
@@ -271,7 +271,7 @@ class TeamState:
         """Take one event; gives the runs that look different now."""
         from atelier_desk.domain.stream import payloads
 
-        if not event.run_id or event.chunk_type not in _TELLING:
+        if not event.run_id or event.chunk_type not in _RELEVANT_EVENTS:
             return set()
         data = event.payload
         member = self.members.get(event.run_id)
@@ -292,7 +292,7 @@ class TeamState:
 
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
-                member.hear(data.status, when)
+                member.receive_status(data.status, when)
             case payloads.UsageUpdated():
                 # The engine's own sum: the tree that was read may have counted this reply already.
                 own = data.own or UsageTotals()
@@ -304,11 +304,11 @@ class TeamState:
                 member.tool_calls += data.call_id not in member.calls
                 member.calls[data.call_id] = data.presentation.title or data.tool
                 if data.presentation.summary.text:
-                    member.said[data.call_id] = data.presentation.summary
+                    member.call_texts[data.call_id] = data.presentation.summary
             case payloads.ToolEnd():
                 member.calls.pop(data.call_id, None)
                 member.calls.pop("", None)
-                member.said.pop(data.call_id, None)
+                member.call_texts.pop(data.call_id, None)
             case payloads.LimitReached():
                 member.pause, member.limit = "limit", data.reason
                 member.value, member.cap = float(data.details.get("value") or 0), float(data.details.get("cap") or 0)
@@ -342,7 +342,7 @@ class TeamState:
                     child.set_status(COUNTING, when)
                 return {member.run_id, child.run_id}
             case payloads.SubAgentProgress():
-                child.told = AgentUsage(data.tokens_input, data.tokens_output, data.cost or 0.0)
+                child.usage_reported = AgentUsage(data.tokens_input, data.tokens_output, data.cost or 0.0)
                 child.progress = child.progress if data.progress is None else data.progress
                 now = data.current_title or data.current_tool
                 if now and now not in child.calls.values():

@@ -28,7 +28,7 @@ RUN_WORDS = {
     "abandoned": N_("gave up"),
 }
 _PAUSE_WORDS = {"limit": N_("limit reached"), "loop": N_("paused: repeating itself"), "step": N_("waiting for the next step")}
-LOOKS: dict[str, tuple[str, Role, PillKind]] = {
+STATE_ICONS: dict[str, tuple[str, Role, PillKind]] = {
     "planned": ("circle-dashed", "muted", ""),
     "not_run": ("minus", "muted", ""),
     "processing": ("loader-circle", "accent", "accent"),
@@ -52,11 +52,11 @@ def state_text(member: Member) -> str:
     return _(RUN_WORDS.get(member.status, member.status))
 
 
-def state_look(member: Member) -> tuple[str, Role, PillKind]:
+def state_icon(member: Member) -> tuple[str, Role, PillKind]:
     """Icon, its colour, and the kind of a pill for the state."""
     if member.at_limit:
         return "octagon-x", "warn", "warn"
-    return LOOKS.get(member.status, ("circle-help", "warn", "warn"))
+    return STATE_ICONS.get(member.status, ("circle-help", "warn", "warn"))
 
 
 def doing(member: Member) -> str:

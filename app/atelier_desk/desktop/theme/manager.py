@@ -168,7 +168,7 @@ class Theme(QObject):
             self._apply()
 
     def _apply(self) -> None:
-        self.tokens = self._wanted_tokens()
+        self.tokens = self._mode_tokens()
         if not self._installed:
             return
         application = _application()
@@ -186,7 +186,7 @@ class Theme(QObject):
             application.setStyleSheet("")
         application.setStyleSheet(self.style_sheet())
 
-    def _wanted_tokens(self) -> Tokens:
+    def _mode_tokens(self) -> Tokens:
         if self.mode == "system":
             return DARK if QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark else LIGHT
         return DARK if self.mode == "dark" else LIGHT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.bindings import bind, control, say
+from atelier_desk.desktop.widgets.bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.controls import (
     Card,
     ElidedLabel,
@@ -35,12 +35,12 @@ __all__ = [
     "Toast",
     "ToastHost",
     "bind",
+    "bind_text",
     "control",
     "fill",
     "fit_window",
     "fitting",
     "label",
-    "say",
     "show_pixmap",
     "tint",
 ]

@@ -1,6 +1,6 @@
 """What widgets show follows language, theme and scale: it is bound once where a widget is made.
 
-``say`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style variant and what a click does.
+``bind_text`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style variant and what a click does.
 ``bind`` binds anything else: icons, lengths, and views that are filled with data.
 """
 
@@ -78,7 +78,7 @@ _bound: WeakKeyDictionary[QObject, None] = WeakKeyDictionary()
 """Whatever has something bound, from the first to the last: a widget comes after those it is made of."""
 
 
-def say(widget: W, text: Text | None = None, **said: Unpack[BoundText]) -> W:
+def bind_text(widget: W, text: Text | None = None, **said: Unpack[BoundText]) -> W:
     """Bind texts to a widget; what was bound before and is not named stays bound. Without any, those are said again.
 
     Whatever is no label and has no accessible name of its own takes its text as one, else its placeholder, title or tool tip.
@@ -88,7 +88,7 @@ def say(widget: W, text: Text | None = None, **said: Unpack[BoundText]) -> W:
     if text is not None:
         kept["text"] = text
     _bound[widget] = None
-    _say(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
+    _apply_texts(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
     return widget
 
 
@@ -119,7 +119,7 @@ def control(
         widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on a button leaves the keyboard where one types
     if on is not None:
         widget.clicked.connect(lambda *_: on())  # type: ignore[attr-defined]
-    return say(widget, text, **said) if said or text is not None else widget
+    return bind_text(widget, text, **said) if said or text is not None else widget
 
 
 def bind(show: Callable[..., object], *values: object, on: Change = "any") -> None:
@@ -144,11 +144,11 @@ def bind(show: Callable[..., object], *values: object, on: Change = "any") -> No
     _show(owner, name, values)
 
 
-def say_again() -> None:
+def refresh_texts() -> None:
     """Set every bound text in the language of the moment, then call what else is bound to it."""
     for each in list(_bound):
         if TEXTS in each.__dict__ and isValid(each):
-            _say(each, SETTERS.keys() | {"items"})  # type: ignore[arg-type]
+            _apply_texts(each, SETTERS.keys() | {"items"})  # type: ignore[arg-type]
     _show_again("language")
 
 
@@ -181,7 +181,7 @@ def made(text: str) -> Text:
     return text if isinstance(text, Sentence) else lambda: text
 
 
-def _say(widget: QWidget | QAction, parts: Set[str]) -> None:
+def _apply_texts(widget: QWidget | QAction, parts: Set[str]) -> None:
     kept = widget.__dict__[TEXTS]
     for part, setter in SETTERS.items():
         if part in parts and part in kept:

@@ -52,7 +52,7 @@ class CodeText(QPlainTextEdit):
         self.blockCountChanged.connect(lambda _count: self._fit_gutter())
         self.updateRequest.connect(self._on_update)
 
-    def dress(self) -> None:
+    def apply_style(self) -> None:
         """Font, ground and gutter in the theme of the moment."""
         font = theme().font(13, mono=True)
         font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QLayo
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.bindings import Text, bind, say
+from atelier_desk.desktop.widgets.bindings import Text, bind, bind_text
 from atelier_desk.support.text import visible
 
 L = TypeVar("L", bound=QBoxLayout)
@@ -79,21 +79,21 @@ class IconButton(QToolButton):
         self._icon, self._role, self._size = icon, role, size
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
         if tip:
             self.describe(tip)
 
     def describe(self, tip: Text, shortcut: str = "") -> None:
-        """Tool tip and accessible name, as ``say`` binds them; ``shortcut`` is shown in the tip only."""
-        say(self, tip=tip, keys=shortcut)
+        """Tool tip and accessible name, as ``bind_text`` binds them; ``shortcut`` is shown in the tip only."""
+        bind_text(self, tip=tip, keys=shortcut)
 
     def set_icon(self, icon: str, role: Role | None = None) -> None:
         before = self._icon, self._role
         self._icon, self._role = icon, role or self._role
         if before != (self._icon, self._role):
-            self._dress()
+            self._apply_style()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.setIcon(theme().icon(self._icon, self._role, self._size))
         side = theme().px(self._size)
         self.setIconSize(QSize(side, side))
@@ -116,7 +116,7 @@ class ElidedLabel(PlainLabel):
         super().setText(" ".join(text.split()) if "\n" in text else text)
         self.setAccessibleName(text)
 
-    def show_whole(self, most: int) -> None:
+    def show_full(self, most: int) -> None:
         """Be no wider than the text, and no narrower either up to ``most`` pixels."""
         text, metrics = self.text(), self.fontMetrics()
         if self._measured is None or self._measured[:2] != (text, metrics):

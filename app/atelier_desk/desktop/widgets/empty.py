@@ -7,7 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import Text, bind, say
+from atelier_desk.desktop.widgets.bindings import Text, bind, bind_text
 from atelier_desk.desktop.widgets.controls import fill, label
 from atelier_desk.support.i18n import N_, _
 
@@ -28,13 +28,13 @@ class EmptyState(QWidget):
         said: it has other words.
     """
 
-    said = Signal()
+    text_changed = Signal()
 
     def __init__(
         self, icon: str, title: Text = "", hint: Text = "", button: Text = "", parent: QWidget | None = None, *, whole: bool = False
     ) -> None:
         super().__init__(parent)
-        self._whole, self._waits = whole, False
+        self._fills_page, self._waits = whole, False
         self._icon_name = icon
         self._icon = QLabel(self)
         self._title = label("", "strong", self, wrap=True)
@@ -45,27 +45,27 @@ class EmptyState(QWidget):
             text.setAlignment(centre)
         self._column = fill(QVBoxLayout(self), 1, self._icon, self._title, self._hint, (self.button, 0, centre), 2)
         self.set_texts(title, hint, button)
-        bind(self._dress)
+        bind(self._apply_style)
 
     def set_texts(self, title: Text, hint: Text = "", button: Text = "") -> None:
         self._texts = title, hint, button
-        self._say()
+        self._update_texts()
 
     def wait(self, on: bool) -> None:
         """Say quietly that it is read, until it was: then the texts."""
         if on is not self._waits:
             self._waits = on
-            self._say()
+            self._update_texts()
 
-    def _say(self) -> None:
+    def _update_texts(self) -> None:
         title, hint, button = ("", OPENING, "") if self._waits else self._texts
-        say(self._title, title)
-        say(self._hint, hint)
-        say(self.button, button)
-        say(self, name=title or hint, about=hint if title else "")
+        bind_text(self._title, title)
+        bind_text(self._hint, hint)
+        bind_text(self.button, button)
+        bind_text(self, name=title or hint, about=hint if title else "")
         self.button.setVisible(bool(button))
         self._fit()
-        self.said.emit()
+        self.text_changed.emit()
 
     @property
     def title(self) -> str:
@@ -74,22 +74,22 @@ class EmptyState(QWidget):
         return line() if callable(line) else _(line) if line else ""
 
     def minimumSizeHint(self) -> QSize:
-        return super().minimumSizeHint() if self._whole else QSize(0, 0)
+        return super().minimumSizeHint() if self._fills_page else QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit()
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self._icon.setPixmap(theme().pixmap(self._icon_name, "muted", theme().px(22), self.devicePixelRatioF()))
         self._fit()
 
     def _fit(self) -> None:
         """Take the first arrangement that fits: (margin, icon, hint)."""
         for margin, icon, hint in ((MARGIN, True, True), (SMALL_MARGIN, True, True), (SMALL_MARGIN, False, True), (0, False, False)):
-            if self._whole or self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
+            if self._fills_page or self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
                 break
-        side = SIDE if self._whole or self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
+        side = SIDE if self._fills_page or self.button.sizeHint().width() <= self.width() - 2 * SIDE else 0
         self._column.setContentsMargins(side, margin, side, margin)
         self._column.setSpacing(8 if icon else 4)
         self._icon.setVisible(icon and not self._waits)

@@ -34,7 +34,7 @@ def press_focused(within: QWidget) -> bool:
     return True
 
 
-def take_enter(event: QKeyEvent, within: QWidget, send: Callable[[], object]) -> bool:
+def handle_enter(event: QKeyEvent, within: QWidget, send: Callable[[], object]) -> bool:
     """If a key sends, press the button in ``within`` that has the keyboard, else call ``send``; a key that is held does neither again.
 
     Returns:

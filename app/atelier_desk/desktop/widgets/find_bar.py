@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.bindings import Text, control, say
+from atelier_desk.desktop.widgets.bindings import Text, bind_text, control
 from atelier_desk.desktop.widgets.controls import IconButton, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
@@ -43,13 +43,13 @@ class FindBar(QFrame):
         """When what stands at a place was said, where that is known."""
         self.field = control(QLineEdit(self), f"{name}-field", hint=hint)
         self.field.setClearButtonEnabled(True)
-        self.count = say(label("", "small", self), self._told, name=self._found)
+        self.count = bind_text(label("", "small", self), self._count_text, name=self._found)
         self.up = control(IconButton("chevron-up", parent=self), f"{name}-up", tip=N_("Previous"), on=lambda: self.step(-1))
         self.down = control(IconButton("chevron-down", parent=self), f"{name}-down", tip=N_("Next"), on=lambda: self.step(1))
         shut = control(IconButton("x", parent=self), f"{name}-close", tip=N_("Close"), on=self.leave)
         fill(QHBoxLayout(self), (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6)
-        self._soon = Debouncer(self, wait_ms, self._look)
-        self.field.textChanged.connect(lambda *_text: self._soon.start() if wait_ms else self._look())
+        self._debouncer = Debouncer(self, wait_ms, self._emit_needle)
+        self.field.textChanged.connect(lambda *_text: self._debouncer.start() if wait_ms else self._emit_needle())
         self.hide()
 
     @property
@@ -64,17 +64,17 @@ class FindBar(QFrame):
             self.field.setText(text)
         self.field.setFocus()
         self.field.selectAll()
-        self._look()
+        self._emit_needle()
 
     def leave(self) -> None:
         """Hide it."""
-        self._soon.stop()
+        self._debouncer.stop()
         self.hide()
         self.show_found(0)
-        self._look()
+        self._emit_needle()
         self.closed.emit()
 
-    def _look(self) -> None:
+    def _emit_needle(self) -> None:
         self.needle_changed.emit(self.needle)
 
     def show_found(self, places: int, at: int = -1, *, more: bool = False, move: bool = True) -> None:
@@ -91,11 +91,11 @@ class FindBar(QFrame):
     def _show(self, move: bool) -> None:
         if self._places and move:
             self.reached.emit(self._at)
-        say(self.count)
+        bind_text(self.count)
         for button in (self.up, self.down):
             button.setEnabled(self._places > 1)
 
-    def _told(self) -> str:
+    def _count_text(self) -> str:
         """The place that is shown and how many there are, or that there is none."""
         if self._places:
             count = f"{number(self._at + 1)} / {number(self._places)}" + ("+" if self._more else "")

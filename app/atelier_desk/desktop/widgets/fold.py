@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.widgets.bindings import Text, control, say
+from atelier_desk.desktop.widgets.bindings import Text, bind_text, control
 from atelier_desk.support.i18n import _
 
 
@@ -13,16 +13,16 @@ class Fold(QPushButton):
 
     def __init__(self, parent: QWidget, name: str, text: Text, body: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._said = text
+        self._shown_text = text
         control(self, name, look="quiet")
         self.setCheckable(True)
         self.setAutoDefault(False)
-        say(self, self._text, name=text)
-        self.toggled.connect(lambda _open: say(self))
+        bind_text(self, self._text, name=text)
+        self.toggled.connect(lambda _open: bind_text(self))
         if body is not None:
             body.hide()
             self.toggled.connect(body.setVisible)
 
     def _text(self) -> str:
-        said = self._said() if callable(self._said) else _(self._said)
+        said = self._shown_text() if callable(self._shown_text) else _(self._shown_text)
         return f"{'▾' if self.isChecked() else '▸'} {said}".rstrip()

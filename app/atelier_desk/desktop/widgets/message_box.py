@@ -81,7 +81,7 @@ class MessageBox(QMessageBox):
         self._shade = shade = Scrim(host, "sheet-shade")
         before = QApplication.focusWidget()
         asking.destroyed.connect(shade.deleteLater)
-        self.finished.connect(lambda _code: _take_away(shade, before))
+        self.finished.connect(lambda _code: _remove_shade(shade, before))
         shade.hold(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -145,7 +145,7 @@ class MessageBox(QMessageBox):
         return button
 
 
-def _take_away(shade: Scrim, before: QWidget | None) -> None:
+def _remove_shade(shade: Scrim, before: QWidget | None) -> None:
     shade.hold(None)
     shade.leave()
     if before is not None and isValid(before) and before.isVisible():

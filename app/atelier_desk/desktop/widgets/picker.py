@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.bindings import bind, control, say
+from atelier_desk.desktop.widgets.bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.controls import fill
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
@@ -89,7 +89,7 @@ class PickerMenu(QFrame):
         self._choices: list[PickerItem] = []
         self._current = ""
         self.field = control(QLineEdit(self), "picker-search", look="palette", hint=N_("Search"))
-        self.list = say(SearchList(self, "picker", nothing=self._nothing_words, pad=6), name=N_("Choices"))
+        self.list = bind_text(SearchList(self, "picker", nothing=self._nothing_words, pad=6), name=N_("Choices"))
         self.list.chosen.connect(self._choose)
         self.list.acted.connect(lambda choice, _name: self._star(choice.key))
         fill(QVBoxLayout(self), self.field, self.list.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
@@ -130,13 +130,13 @@ class PickerMenu(QFrame):
         wanted = "" if needle else self.current or self._current
         found = groupby(matching(self._choices, needle), lambda choice: choice.group)
         self.list.fill((group, map(self._line, choices)) for group, choices in found)
-        say(self.list.nothing)
-        self._go(wanted)
+        bind_text(self.list.nothing)
+        self._select_by_key(wanted)
 
-    def _go(self, key: str) -> None:
+    def _select_by_key(self, key: str) -> None:
         rows = (row for row in self.list.lines() if self.list.value(self.list.rows.index(row, 0)).key == key)
         if (row := next(rows, None)) is not None:
-            self.list.go(row)
+            self.list.select_row(row)
 
     def _line(self, choice: PickerItem) -> tuple[ListRow, PickerItem]:
         star = RowAction("star", "star-filled", "accent") if choice.starred else RowAction("star", "star")
@@ -147,7 +147,7 @@ class PickerMenu(QFrame):
             role="accent",
             marks=tuple(icon for icon, _word in choice.marks),
             actions=(star,) if choice.starred is not None else (),
-            said=choice.spoken,
+            accessible_text=choice.spoken,
         )
         return row, choice
 
@@ -167,7 +167,7 @@ class PickerMenu(QFrame):
                 self._choices[place] = replace(choice, starred=not choice.starred)
                 current = self.current
                 self._filter(self.field.text())
-                self._go(current)
+                self._select_by_key(current)
                 self.starred.emit(key, not choice.starred)
 
     # -- keys and clicks ------------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class Picker(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.choices: tuple[PickerItem, ...] = ()
         self.key = ""
-        self._whole = ""
+        self._full_text = ""
         self._menu: PickerMenu | None = None
         self.clicked.connect(self.open)
         bind(self._show_text, on="look")
@@ -239,15 +239,15 @@ class Picker(QPushButton):
         """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""
         self.choices, self.key = tuple(choices), key
         chosen = next((each for each in choices if each.key == key), None)
-        self._whole = visible(text if text is not None else chosen.text if chosen is not None else "")
-        self.setAccessibleDescription(visible(chosen.spoken) if chosen is not None else self._whole)
+        self._full_text = visible(text if text is not None else chosen.text if chosen is not None else "")
+        self.setAccessibleDescription(visible(chosen.spoken) if chosen is not None else self._full_text)
         self.updateGeometry()
         self._show_text()
 
     @property
-    def whole_text(self) -> str:
+    def full_text(self) -> str:
         """What is chosen, whole."""
-        return self._whole
+        return self._full_text
 
     def open(self) -> None:
         """Show the menu; without any choice it says so."""
@@ -256,7 +256,7 @@ class Picker(QPushButton):
             self._menu.chosen.connect(self.chosen)
             self._menu.starred.connect(self.starred)
             self._menu.closed.connect(self.closed)
-        say(self._menu, name=self.accessibleName())
+        bind_text(self._menu, name=self.accessibleName())
         self._menu.open(self.choices, self.key, self)
 
     @property
@@ -273,10 +273,10 @@ class Picker(QPushButton):
     # -- looks ----------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
         """As wide as the chosen text."""
-        return QSize(min(self._width(self._whole), theme().px(220)), theme().px(28))
+        return QSize(min(self._width(self._full_text), theme().px(220)), theme().px(28))
 
     def minimumSizeHint(self) -> QSize:
-        short = self._whole if len(self._whole) <= _LETTERS + 1 else f"{self._whole[:_LETTERS]}…"
+        short = self._full_text if len(self._full_text) <= _LETTERS + 1 else f"{self._full_text[:_LETTERS]}…"
         return QSize(min(self._width(short), self.sizeHint().width()), theme().px(28))
 
     def _width(self, text: str) -> int:
@@ -290,11 +290,11 @@ class Picker(QPushButton):
 
     def _show_text(self) -> None:
         metrics = self.fontMetrics()
-        if self.width() >= self._width(self._whole):
-            self.setText(self._shown(self._whole).replace("&", "&&"))
+        if self.width() >= self._width(self._full_text):
+            self.setText(self._shown(self._full_text).replace("&", "&&"))
             return
         room = max(0, self.width() - self._width("") - metrics.horizontalAdvance(" "))
-        text = metrics.elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        text = metrics.elidedText(self._full_text, Qt.TextElideMode.ElideRight, room)
         self.setText(self._shown(text).replace("&", "&&"))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

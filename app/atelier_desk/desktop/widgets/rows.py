@@ -67,7 +67,7 @@ class ListRow:
     Attributes:
         title: empty for a row that is a heading alone.
         name: the title is a name, as of a file: where it does not fit it is cut in its middle.
-        beside: quietly behind the title.
+        trailing: quietly behind the title.
         end: quietly at the right; it is cut at its beginning.
         facts: quietly beneath the title.
         lines: an excerpt beneath the title; ``code``: in the font of code.
@@ -90,7 +90,7 @@ class ListRow:
 
     title: str = ""
     name: bool = False
-    beside: str = ""
+    trailing: str = ""
     end: str = ""
     facts: str = ""
     lines: tuple[str, ...] = ()
@@ -112,13 +112,13 @@ class ListRow:
     actions: tuple[RowAction, ...] = ()
     marked: bool | None = None
     framed: bool = False
-    said: str = ""
+    accessible_text: str = ""
     tip: str = ""
 
     @property
     def spoken(self) -> str:
         """All of it as one line, for a screen reader."""
-        return self.said or ", ".join(filter(None, (self.heading, self.title, self.beside, self.facts, self.end)))
+        return self.accessible_text or ", ".join(filter(None, (self.heading, self.title, self.trailing, self.facts, self.end)))
 
 
 def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListRow) -> None:
@@ -342,7 +342,7 @@ class RowDelegate(QStyledItemDelegate):
     def _paint_first(self, painter: QPainter, first: QRect, row: ListRow, colour: str, muted: str) -> None:
         """Title, what stands beside it and at the end: the end gives way to both, but keeps its share."""
         font, small, gap = self._face(row.weight), face(12), theme().px(GAP)
-        title, beside, end = visible(row.title), visible(row.beside), visible(row.end)
+        title, beside, end = visible(row.title), visible(row.trailing), visible(row.end)
         names, others = font.metrics, small.metrics
         if end:
             wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(beside) + gap if beside else 0)

@@ -57,7 +57,7 @@ class Scrim(QWidget):
         bind(self.refit)
         application = QApplication.instance()
         if isinstance(application, QApplication):
-            application.focusChanged.connect(self._keep_focus)
+            application.focusChanged.connect(self._hold_focus)
         self.setGeometry(host.rect())
         self.hide()
 
@@ -104,7 +104,7 @@ class Scrim(QWidget):
         shades = self.window().findChildren(Scrim)
         return not any(each.dialog is not None and each.dialog.isVisible() and each._opened > self._opened for each in shades)
 
-    def _keep_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
+    def _hold_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
         """What lies under the shade must not get the keyboard: whatever takes it there gives it back to the dialog."""
         if self.dialog is None or new is None or not self.dialog.isVisible() or new is self._typed_in:
             return

@@ -66,7 +66,7 @@ class SearchList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setMinimumHeight(1)  # of its own it would not be lower than three lines
         OverlayBar(self)
-        self._says_nothing = nothing is not None
+        self._has_empty_text = nothing is not None
         self.nothing = control(label("", "muted", parent, wrap=True), f"{name}-nothing", nothing)
         self.nothing.setMargin(12)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeading)
@@ -91,8 +91,8 @@ class SearchList(QListView):
                 item.setData(value, _VALUE)
                 show_row(item, row)
                 self.rows.appendRow(item)
-        self.go(next((row for row in range(self.rows.rowCount()) if self._is_line(row)), -1))
-        if self._says_nothing:
+        self.select_row(next((row for row in range(self.rows.rowCount()) if self._is_line(row)), -1))
+        if self._has_empty_text:
             self.nothing.setVisible(not self.rows.rowCount())
             self.setVisible(self.rows.rowCount() > 0)
 
@@ -118,7 +118,7 @@ class SearchList(QListView):
     def _is_line(self, row: int) -> bool:
         return bool(self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable)
 
-    def go(self, row: int) -> None:
+    def select_row(self, row: int) -> None:
         """Make it the current one, in view; the first of a group with the heading above it."""
         index = self.rows.index(row, 0)
         self.setCurrentIndex(index)
@@ -133,7 +133,7 @@ class SearchList(QListView):
         lines, row = self.lines(), self.currentIndex().row()
         if lines:
             place = lines.index(row) + by if row in lines else 0
-            self.go(lines[place % len(lines) if abs(by) == 1 else min(max(place, 0), len(lines) - 1)])
+            self.select_row(lines[place % len(lines) if abs(by) == 1 else min(max(place, 0), len(lines) - 1)])
 
     def choose(self) -> None:
         """Take the current line."""

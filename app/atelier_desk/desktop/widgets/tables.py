@@ -45,7 +45,7 @@ class FramedDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-def dress_table(table: QTableView, *, cells: bool = False) -> None:
+def style_table(table: QTableView, *, cells: bool = False) -> None:
     """Give a new table the looks and ways that all have. Columns, heights and what can be edited are its own; ``cells``: the keyboard goes
     from cell to cell, else from row to row.
     """

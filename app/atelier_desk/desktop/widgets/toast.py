@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.bindings import bind, made, say
+from atelier_desk.desktop.widgets.bindings import bind, bind_text, made
 from atelier_desk.desktop.widgets.controls import IconButton, fill, label
 from atelier_desk.desktop.widgets.undo import UndoStack
 from atelier_desk.support.i18n import N_, _
@@ -48,7 +48,7 @@ class Toast(QFrame):
         row = fill(QHBoxLayout(self), margins=(16, 10, 16, 10), spacing=16)
         self._label = label("", parent=self)
         row.addWidget(self._label)
-        self.say(text)
+        self.set_message(text)
         bind(self._fit, on="language")
         self._on_action = on_action
         self.expired: Callable[[], object] | None = None
@@ -73,10 +73,10 @@ class Toast(QFrame):
         self.timer.setSingleShot(True)
         self.timer.timeout.connect(self.dismiss)
 
-    def say(self, text: str) -> None:
+    def set_message(self, text: str) -> None:
         """Another text, such as how far something is; an error's follows the language."""
-        say(self._label, made(text))
-        say(self, name=made(text))
+        bind_text(self._label, made(text))
+        bind_text(self, name=made(text))
         self._fit()
 
     def _fit(self) -> None:
@@ -163,7 +163,7 @@ class ToastHost(QObject):
         toast = Toast(self._window, text, action, on_action, second=second, lasting=lasting)
         toast.expired = expired
         toast.timer.setInterval(max(duration_ms, SEEN_MS) if lasting else duration_ms)
-        toast.gone.connect(lambda: self._forget(toast))
+        toast.gone.connect(lambda: self._discard(toast))
         toast.installEventFilter(self)  # in another language it is wider or narrower
         self._toasts.append(toast)
         self._bring_up(toast)
@@ -210,7 +210,7 @@ class ToastHost(QObject):
         clear = self._clear_of()
         return max(least, clear + _AIR) if clear else least
 
-    def _forget(self, toast: Toast) -> None:
+    def _discard(self, toast: Toast) -> None:
         in_sight = self._toasts[-1] is toast
         self._toasts.remove(toast)
         if in_sight and self._toasts:

@@ -1,6 +1,6 @@
 """Kinds of stream events: one class per ``chunk_type`` with its fields; docs/events.md lists them.
 
-Senders create an object of the class, which mypy checks; ``said`` returns what is sent. Fields that an event may omit
+Senders create an object of the class, which mypy checks; ``json_fields`` returns what is sent. Fields that an event may omit
 have their default here.
 """
 
@@ -67,7 +67,7 @@ class Payload(Model):
     by_chunk: ClassVar[dict[ChunkType, type[Payload]]] = {}
     chunk: ClassVar[ChunkType]
 
-    def said(self) -> dict[str, Any]:
+    def json_fields(self) -> dict[str, Any]:
         """The fields as JSON values, as sent."""
         return self.model_dump(mode="json")
 

@@ -44,10 +44,10 @@ class RemoteOutput:
         self._at: list[Any] | None = None
 
     def write(self, text: str) -> None:
-        self._say({"out": text})
+        self._send_message({"out": text})
 
     def note(self, text: str, style: str = "dim") -> None:
-        self._say({"err": text, "style": style})
+        self._send_message({"err": text, "style": style})
 
     def shown(self, workflow_id: str, run_id: str, seq: int) -> None:
         """Attach a shown event to the next text, in one message.
@@ -57,7 +57,7 @@ class RemoteOutput:
         self.request.shown(workflow_id, run_id, seq)
         self._at = [workflow_id, run_id, seq]
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def _send_message(self, message: dict[str, Any]) -> None:
         if self._at is not None:
             message["at"], self._at = self._at, None
         self.send(message)

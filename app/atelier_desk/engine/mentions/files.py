@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.domain.errors import ToolError, UsageError
-from atelier_desk.engine.attached_text import looks_secret, shown_name
+from atelier_desk.engine.attached_text import is_secret_name, shown_name
 from atelier_desk.engine.attachments import read
 from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
@@ -18,7 +18,7 @@ from atelier_desk.support.threads import in_tool_thread
 if TYPE_CHECKING:
     from atelier_desk.engine.attachments import PreparedAttachments
 
-LOOKED_AT = 20_000
+MAX_SCANNED = 20_000
 """Maximum entries visited per search."""
 SECONDS = 2.0
 
@@ -59,9 +59,9 @@ def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
         walk = Walk(ConfinedRoot(Path(folder)), seconds=SECONDS)
         try:
             for entry in walk.files(folders=True):
-                if len(found) >= LOOKED_AT:
+                if len(found) >= MAX_SCANNED:
                     break
-                if entry.found.kind not in ("file", "folder") or looks_secret(entry.path.rpartition("/")[2]):
+                if entry.found.kind not in ("file", "folder") or is_secret_name(entry.path.rpartition("/")[2]):
                     continue  # secrets must be attached explicitly, not by completion
                 above, _slash, name = entry.path.rpartition("/")
                 if folders_only and entry.found.kind != "folder":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = 60
 """Characters of a memory used as its name."""
-LOOKED_AT = 500
+MAX_SCANNED = 500
 
 
 @mentionable(order=20)
@@ -27,7 +27,7 @@ class Tasks:
     icon: ClassVar[str] = "list-todo"
 
     async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
-        tasks = await where.context.repos.tasks.list(where.workflow_id, limit=LOOKED_AT) if where.workflow_id else []
+        tasks = await where.context.repos.tasks.list(where.workflow_id, limit=MAX_SCANNED) if where.workflow_id else []
         return best((Mention("task", each.id, shown_name(each.name), "", self.icon) for each in tasks), query, most)
 
     async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
@@ -66,7 +66,7 @@ class Memories:
     icon: ClassVar[str] = "brain"
 
     async def find(self, where: MentionScope, query: str, most: int) -> list[Mention]:
-        memories = await where.context.repos.memories.list(workflow_id=where.workflow_id or None, limit=LOOKED_AT)
+        memories = await where.context.repos.memories.list(workflow_id=where.workflow_id or None, limit=MAX_SCANNED)
         return best((Mention("memory", each.id, _name(each.content), "", self.icon) for each in memories), query, most)
 
     async def read(self, where: MentionScope, key: str) -> PreparedAttachments:

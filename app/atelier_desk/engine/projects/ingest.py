@@ -40,9 +40,9 @@ ROWS = 2_000
 """Approximate rows per transaction: other writes wait about 150 ms for it."""
 AT_ONCE = 200
 """Maximum files looked up one by one; for more, all are read."""
-KEPT_S = 5.0
+SAVE_S = 5.0
 """Seconds after which even few files are written: recognising text in an image takes that long."""
-TOLD = 500
+FILES_PER_BATCH = 500
 """Files whose symbols are sent at once."""
 EMBEDDED = 64
 """Texts embedded between two checks for cancellation."""
@@ -136,11 +136,11 @@ class Ingestion:
         self._repo = repo
         self._indexes = indexes
         self._embedder = embedder
-        self._told = told
-        self._said = 0.0
+        self._on_state_changed = told
+        self._reported_at = 0.0
         self._written: list[str] = []
         self._removed: list[str] = []
-        self._whole = False
+        self._complete = False
         self._first = False
         self.relator = relator if relator is not None and relator.alive else None
         self.state = IngestState(project_id=project.id, stage=IngestStage.READING)
@@ -160,11 +160,11 @@ class Ingestion:
             UsageError: the folder is empty, without ``emptied``.
         """
         index = await self._indexes.get(self._project.id)
-        self._whole = whole
+        self._complete = whole
         self._show(force=True)
         try:
             await self._read(index, below, force, emptied)
-            self._say(stage=IngestStage.RELATING, done=0, total=0, path="")
+            self._set_state(stage=IngestStage.RELATING, done=0, total=0, path="")
             await self._relate(index)
             await self._sweep(index)
             if self._project.embedded:
@@ -182,7 +182,7 @@ class Ingestion:
             assert self.relator is not None
             batch = _Batch()
             async for answer in self.relator.pages(pages):
-                self._take(batch, answer)
+                self._store_result(batch, answer)
             await self._write(index, batch, known)
             await self._relate(index)
             if self._project.embedded:
@@ -221,12 +221,12 @@ class Ingestion:
         await self._leave_out(index, {path: why for path, why in found.left_out.items() if path not in closed or path not in known}, known)
         if not found.cut:
             await self._remove(index, gone)
-        self._say(total=len(found.files), cut=found.cut)
+        self._set_state(total=len(found.files), cut=found.cut)
         asked = [(path, "" if force or path not in known else known[path].hash) for path in found.files]
         chunks = [asked[start : start + CHUNK] for start in range(0, len(asked), CHUNK)]
         self._first = not known and not below
-        if self._whole or self._first:
-            self._whole = True  # everything is related at the end: differences are irrelevant
+        if self._complete or self._first:
+            self._complete = True  # everything is related at the end: differences are irrelevant
             await self.aclose()
         if self._first:
             self.relator = self._reader()
@@ -267,19 +267,19 @@ class Ingestion:
                 if answer is None:
                     askers -= 1
                     continue
-                self._say(done=self.state.done + 1, path=answer["path"])
+                self._set_state(done=self.state.done + 1, path=answer["path"])
                 if answer.get("same"):
-                    self._say(unchanged=self.state.unchanged + 1)
+                    self._set_state(unchanged=self.state.unchanged + 1)
                     continue
                 if answer.get("gone"):
                     continue
-                self._take(batch, answer)
-                if batch.rows >= ROWS or asyncio.get_running_loop().time() - batch.begun > KEPT_S:
+                self._store_result(batch, answer)
+                if batch.rows >= ROWS or asyncio.get_running_loop().time() - batch.begun > SAVE_S:
                     await writing.put(self._write(index, batch, known))
                     batch = _Batch()
             await writing.put(self._write(index, batch, known))
 
-    def _take(self, batch: _Batch, answer: dict[str, Any]) -> None:
+    def _store_result(self, batch: _Batch, answer: dict[str, Any]) -> None:
         path = answer["path"]
         problem = answer["problem"]
         said = json.dumps(problem) if problem else ""
@@ -290,7 +290,7 @@ class Ingestion:
         batch.writes.append(FileWrite(state, answer["symbols"], entities))
         batch.symbols[path] = answer["symbols"] or None
         batch.rows += 1 + len(entities)
-        self._say(changed=self.state.changed + 1, problems=self.state.problems + bool(said))
+        self._set_state(changed=self.state.changed + 1, problems=self.state.problems + bool(said))
 
     async def _write(self, index: ProjectIndex, batch: _Batch, known: dict[str, FileState]) -> None:
         if not batch.writes:
@@ -308,7 +308,7 @@ class Ingestion:
         await in_tool_thread(_change, index, batch.writes)
         self._written += list(batch.symbols)
         if self.relator is not None:
-            await self.relator.tell(batch.symbols)
+            await self.relator.update_symbols(batch.symbols)
 
     async def _leave_out(self, index: ProjectIndex, left_out: Mapping[str, str], known: dict[str, FileState]) -> None:
         """Record skipped files, and forget what earlier versions or rules indexed of them."""
@@ -318,7 +318,7 @@ class Ingestion:
         writes = [FileWrite(FileState(path, "", 0, "", "", True, said[path], True), "") for path in fresh]
         for start in range(0, len(writes), ROWS):
             await self._repo.write_files(self._project.id, writes[start : start + ROWS])
-        self._say(problems=self.state.problems + len(left_out))
+        self._set_state(problems=self.state.problems + len(left_out))
 
     async def _remove(self, index: ProjectIndex, gone: Sequence[str]) -> None:
         if gone:
@@ -327,24 +327,24 @@ class Ingestion:
             await self._repo.remove_files(self._project.id, [path])
             await in_tool_thread(index.remove, index.of_file(file_key(self._project.id, path)))
             self._removed.append(path)
-            self._say(removed=self.state.removed + 1)
+            self._set_state(removed=self.state.removed + 1)
         if self.relator is not None and gone:
-            await self.relator.tell(dict.fromkeys(gone))
+            await self.relator.update_symbols(dict.fromkeys(gone))
 
     async def _warm(self) -> None:
         """Send a process the symbols of all files before this run, so that it detects differences."""
-        if not self._whole and self.relator is None:
+        if not self._complete and self.relator is None:
             self.relator = self._reader()
-            await self._tell_all(settled=True)
+            await self._load_relator(settled=True)
 
     async def _relate(self, index: ProjectIndex) -> None:
-        if not (self._written or self._removed or self._whole):
+        if not (self._written or self._removed or self._complete):
             return
-        if self.relator is None or self.relator.forgetful:
+        if self.relator is None or self.relator.lost_symbols:
             await self.aclose()
-            self._whole, self._first = True, False
+            self._complete, self._first = True, False
             self.relator = self._reader()
-            await self._tell_all(settled=False)
+            await self._load_relator(settled=False)
         sources: list[str] = []
         edges: list[Edge] = []
         packages: dict[str, str] = {}
@@ -353,7 +353,7 @@ class Ingestion:
                 sources.append(answer["path"])
                 edges += [Edge(*values) for values in answer["edges"]]
                 packages.update(answer["packages"])
-                self._say(done=self.state.done + 1, path=answer["path"])
+                self._set_state(done=self.state.done + 1, path=answer["path"])
                 if len(edges) >= ROWS or len(sources) >= ROWS:
                     await writing.put(self._write_relations(index, sources, edges, packages))
                     sources, edges, packages = [], [], {}
@@ -366,15 +366,15 @@ class Ingestion:
             await self._repo.remove_packages(self._project.id, gone)
             await in_tool_thread(index.remove, gone)
 
-    async def _tell_all(self, *, settled: bool) -> None:
+    async def _load_relator(self, *, settled: bool) -> None:
         assert self.relator is not None
         symbols = await self._repo.symbols(self._project.id)
         if not settled:
-            self._say(total=len(symbols))
+            self._set_state(total=len(symbols))
         paths = list(symbols)
-        for start in range(0, len(paths), TOLD):
-            told = {path: symbols[path] for path in paths[start : start + TOLD]}
-            await self.relator.tell(told, settled=settled and start + TOLD >= len(paths))
+        for start in range(0, len(paths), FILES_PER_BATCH):
+            told = {path: symbols[path] for path in paths[start : start + FILES_PER_BATCH]}
+            await self.relator.update_symbols(told, settled=settled and start + FILES_PER_BATCH >= len(paths))
 
     async def _write_relations(self, index: ProjectIndex, sources: list[str], edges: list[Edge], packages: dict[str, str]) -> None:
         if not sources:
@@ -392,11 +392,11 @@ class Ingestion:
         while (embedder := self._embedder()) is not None:
             await self._indexes.get(self._project.id)  # with the vectors of the embedder in use
             missing = await in_tool_thread(lambda: index.without_vector(kinds, also_with=force))
-            self._say(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
+            self._set_state(stage=IngestStage.EMBEDDING, done=0, total=len(missing), path="")
             digests = list(missing)
             for start in range(0, len(digests), EMBEDDED):
                 await self._embed_texts(index, embedder, {each: missing[each] for each in digests[start : start + EMBEDDED]}, force=force)
-                self._say(done=min(start + EMBEDDED, len(digests)))
+                self._set_state(done=min(start + EMBEDDED, len(digests)))
                 if embedder is not self._embedder():
                     break
             else:
@@ -412,7 +412,7 @@ class Ingestion:
             await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in known], list(known), matrix)
         entries = {each: index.at(rows[each][0]) for each in rows if each not in known}
         ids = {entry.id: each for each, entry in entries.items() if entry is not None}
-        texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.said(list(ids))).items()} if ids else {}
+        texts = {ids[each]: embedded_text(*said) for each, said in (await self._repo.vector_texts(list(ids))).items()} if ids else {}
         if texts:
             vectors = await embedder.embed(list(texts.values()))
             await self._repo.save_vectors(embedder.id, dict(zip(texts, vectors, strict=True)), anew_for=self._project.id if force else "")
@@ -421,16 +421,16 @@ class Ingestion:
     def _reader(self) -> Reader:
         return Reader(self._place.root, self._place.closed, project_key(self._project.id), self._project.readable)
 
-    def _say(self, **fields: object) -> None:
+    def _set_state(self, **fields: object) -> None:
         # not validated, because it is done for every file
         self.state = self.state.model_copy(update=fields)
         self._show(force="stage" in fields)
 
     def _show(self, *, force: bool = False) -> None:
         now = asyncio.get_running_loop().time()
-        if force or now - self._said >= SHOWN_S:
-            self._said = now
-            self._told(self.state)
+        if force or now - self._reported_at >= SHOWN_S:
+            self._reported_at = now
+            self._on_state_changed(self.state)
 
 
 async def _ask(reader: Reader, chunks: list[list[tuple[str, str]]], answers: asyncio.Queue[dict[str, Any] | None]) -> None:

@@ -35,9 +35,9 @@ READERS = 4
 """Maximum processes reading one project."""
 MANY = 50
 """Number of changed files from which the index file is written at once; otherwise at the end."""
-LOOK_MS = 5_000
+POLL_MS = 5_000
 """Milliseconds between checks that a watched folder is still the same, without changes in it."""
-KEPT = 2
+MAX_RELATORS = 2
 """Projects whose relating process is kept for the next change."""
 NO_ROOT = N_("The project {name} has no folder: pages are added to it one by one.")
 
@@ -77,7 +77,7 @@ class Ingestions:
         self._indexes = indexes
         self._embedder = embedder
         self._clock = clock
-        self._told = told
+        self._on_state_changed = told
         self._closed = tuple(closed)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._watches: dict[str, asyncio.Task[None]] = {}
@@ -128,7 +128,7 @@ class Ingestions:
         """Report that the folder is missing: otherwise its index would look up to date."""
         state = self.states.get(project.id)
         if project.root and not self.at_work(project.id) and (state is None or state.stage is not IngestStage.PAUSED):
-            self._take(IngestState(project_id=project.id, stage=IngestStage.FAILED, error=error.localized(_)))
+            self._set_state(IngestState(project_id=project.id, stage=IngestStage.FAILED, error=error.localized(_)))
 
     async def embed(self, project: Project, kinds: Sequence[EntityKind] = (), *, force: bool = False) -> None:
         """Only make missing vectors; see ``Ingestion.embed``."""
@@ -137,7 +137,7 @@ class Ingestions:
                 self._begin(project, Path(), self._run(project, None, _Wish(tuple(kinds), force), False))
 
     def _begin(self, project: Project, root: Path, work: Coroutine[object, None, None]) -> None:
-        self._take(IngestState(project_id=project.id, stage=IngestStage.READING))
+        self._set_state(IngestState(project_id=project.id, stage=IngestStage.READING))
         self._tasks[project.id] = background.start(work, f"ingestion of {root}")
 
     async def stop(self, project_id: str) -> None:
@@ -165,9 +165,9 @@ class Ingestions:
                 yield
             finally:
                 if reading and project.root:
-                    await self._go_on(project.id)
+                    await self._resume(project.id)
 
-    async def _go_on(self, project_id: str) -> None:
+    async def _resume(self, project_id: str) -> None:
         try:
             await self._start(await self._repo.get(project_id), _Wish())
         except AtelierError as error:
@@ -189,10 +189,10 @@ class Ingestions:
             try:
                 return await work.add_pages(pages)
             finally:
-                self._keep(project.id, work.relator)
-                self._told(project.id)
+                self._cache_relator(project.id, work.relator)
+                self._on_state_changed(project.id)
 
-    async def forget(self, project_id: str) -> None:
+    async def drop(self, project_id: str) -> None:
         """Stop indexing and watching a project that is to be deleted."""
         await self.stop(project_id)
         await self.unwatch(project_id)
@@ -210,7 +210,7 @@ class Ingestions:
             await relator.aclose()
         self._relators.clear()
         for project_id in self.states:
-            await self._indexes.keep(project_id)
+            await self._indexes.save(project_id)
 
     def watch(self, project: Project) -> None:
         """Index changed files of the project from now on. A watch that the system ended is restarted."""
@@ -233,7 +233,7 @@ class Ingestions:
                 if not gone:
                     await self._changed(project_id, ())  # which reports that it is missing
                 away = gone = True
-                await asyncio.sleep(LOOK_MS / 1000)
+                await asyncio.sleep(POLL_MS / 1000)
                 continue
             gone = False
             if away:
@@ -256,7 +256,7 @@ class Ingestions:
 
         stop = asyncio.Event()
         changed = awatch(
-            root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True, rust_timeout=LOOK_MS,
+            root, debounce=DEBOUNCE_MS, stop_event=stop, recursive=True, ignore_permission_denied=True, rust_timeout=POLL_MS,
             yield_on_timeout=True,
         )  # fmt: skip
         try:
@@ -265,7 +265,7 @@ class Ingestions:
                     if await in_tool_thread(_folder, root) != there:
                         return
                     paths = {Path(path).relative_to(root).as_posix() for _change, path in changes}
-                    below = sorted({_whole(path) for path in paths if not path.startswith(".git/")})
+                    below = sorted({_scope_of_change(path) for path in paths if not path.startswith(".git/")})
                     if below:
                         await self._changed(project_id, () if "" in below else below)
         finally:
@@ -302,16 +302,16 @@ class Ingestions:
                 await work.run(wish.below, force=wish.force, whole=cut_off, emptied=wish.emptied)
                 whole = {} if wish.below else {"cut": work.state.cut}
                 await self._mark(project, pending=False, ingested_at=self._clock.now(), **whole)
-            self._keep(project.id, work.relator)
+            self._cache_relator(project.id, work.relator)
             if work.state.changed + work.state.removed >= MANY:
-                await self._indexes.keep(project.id)
+                await self._indexes.save(project.id)
             self._indexes.give_up(project.id)
             again = before.changed if before is not None else 0  # the first reading counts as new, the second does not
             unchanged = max(0, work.state.unchanged - again)
-            self._take(work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged}))
+            self._set_state(work.state.model_copy(update={"stage": IngestStage.DONE, "path": "", "unchanged": unchanged}))
         except asyncio.CancelledError:
             await work.aclose()
-            self._take(work.state.model_copy(update={"stage": IngestStage.PAUSED, "path": ""}))
+            self._set_state(work.state.model_copy(update={"stage": IngestStage.PAUSED, "path": ""}))
             raise
         except Exception as error:
             await work.aclose()
@@ -320,18 +320,18 @@ class Ingestions:
             else:
                 log.exception("a project could not be read")
             said = error.localized(_) if isinstance(error, AtelierError) else _("It failed; the log file says why.")
-            self._take(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": said, "path": ""}))
+            self._set_state(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": said, "path": ""}))
 
     def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:
         place = IngestTarget(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
         relator = self._relators.pop(project.id, None)
-        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._take, relator, before)
+        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._set_state, relator, before)
 
-    def _keep(self, project_id: str, relator: Reader | None) -> None:
+    def _cache_relator(self, project_id: str, relator: Reader | None) -> None:
         if relator is None:
             return
         self._relators[project_id] = relator
-        while len(self._relators) > KEPT:
+        while len(self._relators) > MAX_RELATORS:
             oldest = next(iter(self._relators))
             background.start(self._relators.pop(oldest).aclose(), "end of a reader")
 
@@ -349,9 +349,9 @@ class Ingestions:
             raise UsageError(GONE, path=project.root, name=project.name)
         return root
 
-    def _take(self, state: IngestState) -> None:
+    def _set_state(self, state: IngestState) -> None:
         self.states[state.project_id] = state
-        self._told(state.project_id)
+        self._on_state_changed(state.project_id)
 
 
 def _folder(root: Path) -> tuple[int, int] | None:
@@ -362,7 +362,7 @@ def _folder(root: Path) -> tuple[int, int] | None:
     return None
 
 
-def _whole(path: str) -> str:
+def _scope_of_change(path: str) -> str:
     """Return what to scan when a file changed: for an ignore file, its folder."""
     folder, _slash, name = path.rpartition("/")
     return folder if name in (".", *IGNORE_FILES) else path

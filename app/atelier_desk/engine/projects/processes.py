@@ -44,17 +44,17 @@ class Reader:
         self._about = {"root": str(root), "closed": [str(each) for each in closed], "key": key, "readable": list(readable)}
         self._worker: Worker | None = None
         self._turn = asyncio.Lock()
-        self._told = False
-        self._forgot = False
+        self._has_symbols = False
+        self._lost_symbols = False
 
     @property
     def alive(self) -> bool:
         return self._worker is not None and self._worker.alive
 
     @property
-    def forgetful(self) -> bool:
+    def lost_symbols(self) -> bool:
         """Whether the process that was sent symbols has ended: a new one does not know them."""
-        return self._forgot or (self._told and not self.alive)
+        return self._lost_symbols or (self._has_symbols and not self.alive)
 
     async def read(self, files: Sequence[tuple[str, str]]) -> AsyncGenerator[dict[str, Any], None]:
         """Yield ``worker``'s results for files (path and known hash).
@@ -79,11 +79,11 @@ class Reader:
             async for answer in answers:
                 yield answer
 
-    async def tell(self, symbols: Mapping[str, str | None], *, settled: bool = False) -> None:
+    async def update_symbols(self, symbols: Mapping[str, str | None], *, settled: bool = False) -> None:
         """Send files' symbols, None if deleted; ``settled``: their relations are known."""
         async for _answer in self._ask({"symbols": dict(symbols), "settled": settled}):
             pass
-        self._told = True
+        self._has_symbols = True
 
     def relate(self) -> AsyncGenerator[dict[str, Any], None]:
         """Yield relations of files that may have changed; see ``Relator.relate``.
@@ -120,7 +120,7 @@ class Reader:
 
     async def _started(self) -> Worker:
         if self._worker is None or not self._worker.alive:
-            self._forgot = self._told
+            self._lost_symbols = self._has_symbols
             self._worker = await Worker.start(MODULE)
             await self._worker.ask(self._about, silent_s=SILENT_S)
         return self._worker

@@ -8,9 +8,9 @@ from functools import partial
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FILES_MAX, SECRET
-from atelier_desk.engine.attached_text import looks_secret
+from atelier_desk.engine.attached_text import is_secret_name
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import can_be_kept
+from atelier_desk.support.text import is_storable_name
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.walk import Walk, WalkEntry
 
@@ -44,7 +44,7 @@ def scan(
     Raises:
         ToolError: the folder itself cannot be read.
     """
-    return _looked(Scan(), root, below, stopped, readable)
+    return _scan(Scan(), root, below, stopped, readable)
 
 
 def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
@@ -54,11 +54,11 @@ def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
         ToolError: the folder itself cannot be read.
     """
     found = Scan()
-    _looked(found, root, (), lambda: found.files or found.left_out, readable)
+    _scan(found, root, (), lambda: found.files or found.left_out, readable)
     return bool(found.files or found.left_out)
 
 
-def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]) -> Scan:
+def _scan(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]) -> Scan:
     seen: set[str] = set()
     known = frozenset(readable)
     for start in below or ("",):
@@ -66,12 +66,12 @@ def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Call
         for entry in _entries(root, walk, start):
             parts = entry.path.split("/")
             closed = _closed(parts, known)
-            secret = next((number for number, part in closed if looks_secret(part)), 0)
+            secret = next((number for number, part in closed if is_secret_name(part)), 0)
             path = "/".join(parts[: secret or None])
             if path in seen or not MADE.isdisjoint(parts):
                 continue
             seen.add(path)
-            if not can_be_kept(path):
+            if not is_storable_name(path):
                 found.left_out[path.encode(errors="backslashreplace").decode()] = UNNAMED
             elif secret:
                 found.left_out[path] = SECRET
@@ -83,7 +83,7 @@ def _looked(found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Call
                 found.cut = "files"
                 return found
         found.cut = found.cut or ("looks" if walk.cut else "")
-        found.left_out.update({each: DENIED for each in walk.denied if can_be_kept(each)})
+        found.left_out.update({each: DENIED for each in walk.denied if is_storable_name(each)})
     found.files.sort(key=lambda path: (path.lower().endswith(PICTURES), path))
     return found
 
@@ -96,12 +96,12 @@ def _closed(parts: Sequence[str], readable: frozenset[str]) -> list[tuple[int, s
 def _enters(readable: frozenset[str], name: str) -> bool:
     if any(each == name or each.endswith(f"/{name}") for each in readable):
         return True
-    return not (name.startswith(".") or looks_secret(name) or name in MADE)
+    return not (name.startswith(".") or is_secret_name(name) or name in MADE)
 
 
 def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[WalkEntry]:
     try:
-        there = root.look(start) if start else None
+        there = root.inspect(start) if start else None
         if start and there is None:
             return ()
         if there is not None and there.kind != "folder":

@@ -32,7 +32,7 @@ from atelier_desk.knowledge.projects.relations import Relator
 from atelier_desk.media.image_headers import size_of
 from atelier_desk.storage.graph import PROJECT_DIGITS, file_key_of
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.worker.child import Tell, serve
+from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.root import ConfinedRoot
 
@@ -82,7 +82,7 @@ class Worker:
             found = reading.read_page(file_key_of(self._key, path), path, title, data)
             yield {"path": path, "hash": reading.hash_of(data), "size": len(data), "skipped": False, **found}
         for path, symbols in request.get("symbols", {}).items():
-            self._relator.tell(path, symbols)
+            self._relator.update_symbols(path, symbols)
         if request.get("settled"):
             self._relator.settle()
         if "relate" in request:
@@ -97,7 +97,7 @@ class Worker:
             if error.code == "not_found":
                 return {"gone": True}
             if error.code == "too_large":
-                found = self._root.look(path)
+                found = self._root.inspect(path)
                 size = found.size if found else 0
                 digest = f"{reading.version()}-{size}"  # not read, so it is identified by size
                 if digest == known:
@@ -160,7 +160,7 @@ def main() -> None:
     os.environ["OMP_THREAD_LIMIT"] = "1"  # one thread per process is faster for text recognition
     worker = Worker()
 
-    def answer(request: dict[str, object], _data: bytes, tell: Tell) -> None:
+    def answer(request: dict[str, object], _data: bytes, tell: Report) -> None:
         for each in worker.answer(request):
             tell(each)
 

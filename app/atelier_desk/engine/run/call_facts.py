@@ -30,7 +30,7 @@ from atelier_desk.support.text import shorten
 from atelier_desk.tools.base import Call, Effect
 from atelier_desk.tools.shell import protected_names
 from atelier_desk.tools.shell.command_start import same_with_files
-from atelier_desk.tools.tool_kinds import WHOLE_FOLDERS
+from atelier_desk.tools.tool_kinds import FOLDER_WIDE
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands import git_denied, link_resolution
 from atelier_desk.workspace.commands.judge import File as NamedFile
@@ -43,7 +43,7 @@ from atelier_desk.workspace.repository import Repository
 from atelier_desk.workspace.run_denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
-_ALIKE = 1_000
+_MAX_NAMES = 1_000
 """Maximum names that a pattern of written files may match."""
 UNCONFINED = frozenset({"network", "none"})
 """Values of ``Subjects.sandbox`` that need approval each time."""
@@ -62,7 +62,7 @@ class DiskFindings:
     protected: dict[str, ProtectedTargets] = field(default_factory=dict)
 
 
-def looks_at_disk(tool: str, described: Call, *, denials: Denials, marks: TaintMarks | None) -> bool:
+def reads_disk(tool: str, described: Call, *, denials: Denials, marks: TaintMarks | None) -> bool:
     """Whether determining the facts requires more than resolving links of paths.
 
     Running a program, reading files, walking folders.
@@ -85,7 +85,7 @@ def facts(
     denials: Denials | None = None,
     marks: TaintMarks | None = None,
 ) -> CallFacts:
-    """Return the facts of a call, from its tool's description. Blocks where ``looks_at_disk`` is True.
+    """Return the facts of a call, from its tool's description. Blocks where ``reads_disk`` is True.
 
     Args:
         findings: findings for calls of the same moment; extended.
@@ -331,7 +331,7 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
 
 def _in_folders(tool: str, paths: Sequence[Path], denials: Denials, disk: Disk) -> tuple[Path, ...]:
     """Return what a call includes with a folder, and where it puts something into one."""
-    if tool not in WHOLE_FOLDERS:
+    if tool not in FOLDER_WIDE:
         return ()
     folders = [path for path in paths if os.path.isdir(path.spellings[-1])]
     found = [Path((each,), path.roots) for path in folders for each in denials.denied_in(path.spellings[-1])]
@@ -344,7 +344,7 @@ def _changed(names: tuple[str, ...], disk: Disk) -> tuple[list[tuple[Path, ...]]
     """Return the files for each name that a command changes, and the first pattern that cannot be expanded reliably, where
     it ends.
     """
-    patterns = Patterns(disk.start, _ALIKE)
+    patterns = Patterns(disk.start, _MAX_NAMES)
     found: list[tuple[Path, ...]] = []
     for name in names:
         if "[" in name:

@@ -127,7 +127,7 @@ class Driver:
                     if not has_slot:
                         waited = await self._slot()
                         has_slot = True
-                        await self._take_up(waited)
+                        await self._recover(waited)
                     while await self._advance():
                         pass
                     return
@@ -148,11 +148,11 @@ class Driver:
     async def _slot(self) -> bool:
         self.waits_for_slot = True
         try:
-            return await self._slots.take(self._handle.current.root_run_id)
+            return await self._slots.acquire(self._handle.current.root_run_id)
         finally:
             self.waits_for_slot = False
 
-    async def _take_up(self, waited: bool) -> None:
+    async def _recover(self, waited: bool) -> None:
         """Prepare to continue.
 
         Open calls were begun by a driver that failed: they are cut off. Waiting for a slot is not working time: where
@@ -263,7 +263,7 @@ class Driver:
             return False
         with spoken(state.language):
             problems = await self._env.server_problems(servers)
-        async with self._env.saying:  # the sub-agents of a team begin together
+        async with self._env.announcing:  # the sub-agents of a team begin together
             news = await server_news(self._env.repos, state.workflow_id, servers, problems)
             return news is not None and await self._if_still(state, news)
 

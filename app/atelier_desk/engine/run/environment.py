@@ -80,7 +80,7 @@ class RunEnvironment:
         folder_instructions: returns the trusted ones of the granted folders, and their instructions without denied
             files.
         server_problems: returns problems of MCP servers by name, in the current language.
-        saying: held while checking and extending what a workflow was told about its servers.
+        announcing: held while checking and extending what a workflow was told about its servers.
         own: the program's data folder: calls that change it always ask.
         marks: workspace files written after reading outside content.
         record_answer: reports how a question ended to the question gate's circuit breaker.
@@ -105,7 +105,7 @@ class RunEnvironment:
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
     month: MonthBudget = field(init=False)
     budget: InitVar[MonthBudget | None] = None
-    saying: asyncio.Lock = field(default_factory=asyncio.Lock)
+    announcing: asyncio.Lock = field(default_factory=asyncio.Lock)
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
     marks: TaintMarks | None = None
@@ -137,6 +137,6 @@ class RunEnvironment:
                 depth=state.depth,
                 durable=False,
                 chunk_type=said.chunk,
-                data=said.said(),
+                data=said.json_fields(),
             )
         )

@@ -17,7 +17,7 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
 from atelier_desk.tools.mcp_tool import McpTool
 from atelier_desk.tools.own.file_tool import FileTool
-from atelier_desk.tools.tool_kinds import CHECKED_LATER, NAMES_ONLY, WHOLE_WORKSPACE
+from atelier_desk.tools.tool_kinds import CHECKED_LATER, NAMES_ONLY, WORKSPACE_WIDE
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 
@@ -43,7 +43,7 @@ def read_by_call(marks: TaintMarks, tool: str, section: str, described: Call, ju
     if not marks or not workspace:
         return ""
     paths = [_absolute(path, workspace[0]) for path in described.subjects.paths]
-    if tool in WHOLE_WORKSPACE or (described.subjects.command and judgement is None):
+    if tool in WORKSPACE_WIDE or (described.subjects.command and judgement is None):
         found = _below(marks, workspace)
     elif judgement is not None:
         found = _by_commands(marks, judgement, paths, workspace)

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule, Verdict
-from atelier_desk.engine.run.call_facts import Disk, DiskFindings, facts, looks_at_disk, other_spellings
+from atelier_desk.engine.run.call_facts import Disk, DiskFindings, facts, other_spellings, reads_disk
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.run_rules import denials, is_readable, rules
 from atelier_desk.policy.permissions import pattern
@@ -87,7 +87,7 @@ class Judge:
     def blocks(self, state: RunState, tool: str, described: Call) -> bool:
         """Whether ``judged`` runs programs or scans folders for this call, and so must run in a thread."""
         try:
-            return looks_at_disk(tool, described, denials=self.denials(state), marks=self._marks)
+            return reads_disk(tool, described, denials=self.denials(state), marks=self._marks)
         except Exception:
             return True  # ``judged`` encounters it again, and asks
 
@@ -156,7 +156,7 @@ def unreachable(state: RunState, tool: Tool, described: Call) -> ToolError | Non
     return tool.out_of_reach(described, [Path(folder) for folder in (*state.workspace, *skills)]) if state.workspace else None
 
 
-def telling(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
+def disclosure_filter(state: RunState, tool: str, section: str) -> Callable[[str], bool]:
     """Return a predicate: may a result reveal a file (absolute path) or page (address)?
 
     True unless a rule denies or asks about reading it, by this tool or the one for such content. Rules are parsed at

@@ -58,14 +58,14 @@ class CallPreparation:
 
         Disk and git access happen in a thread, which is abandoned if the call is cancelled.
         """
-        one, tainted = self.looked_at(state, call.call), self._teams.tainted(state)
+        one, tainted = self.resolve(state, call.call), self._teams.tainted(state)
         if self.blocks(state, one):
             return await in_tool_thread(self.judged, state, one, tainted, allowed=call.allowed)
         return self.judged(state, one, tainted, allowed=call.allowed)
 
     def at_once(self, state: RunState, calls: Sequence[CallState]) -> list[Decided] | None:
         """Decide about several calls without blocking; None if one of them blocks."""
-        looked = [self.looked_at(state, call.call) for call in calls]
+        looked = [self.resolve(state, call.call) for call in calls]
         if any(self.blocks(state, one) for one in looked):
             return None
         tainted = self._teams.tainted(state)
@@ -100,7 +100,7 @@ class CallPreparation:
         held = self._handle.prepared.get(call.id)
         return held if held is not None and held.made is call else None
 
-    def looked_at(self, state: RunState, call: ToolCall) -> Decided:
+    def resolve(self, state: RunState, call: ToolCall) -> Decided:
         """Resolve a call: the tool it names, the tool inside ``invoke_tool``, or an error for the model.
 
         Without a verdict.
@@ -108,13 +108,13 @@ class CallPreparation:
         held = self._held(call)
         if held is not None and held.state is state:
             return held.decided
-        one = self._look(state, call, held.ready if held is not None else None)
+        one = self._resolve(state, call, held.ready if held is not None else None)
         there = {each.call.id for each in state.calls}
         self._handle.prepared = {id: each for id, each in self._handle.prepared.items() if id in there}
         self._handle.prepared[call.id] = Held(call, state, one, one.ready or (held.ready if held is not None else None))
         return one
 
-    def _look(self, state: RunState, call: ToolCall, known: PreparedCall | None) -> Decided:
+    def _resolve(self, state: RunState, call: ToolCall, known: PreparedCall | None) -> Decided:
         registry = self._env.registry
         name, arguments, via = call.name, call.arguments, ""
         failure = ToolResult.failure(call.error, "invalid_arguments") if call.error is not None else None

@@ -32,7 +32,7 @@ def unknown(
     git = environment.program("git", roots[0], roots[0], system=True) or environment.program("git", roots[0], roots[0])
     for folder, reading in places if git else ():
         if (folder, reading) not in found:
-            found[folder, reading] = repository.look(git, roots[0] / folder, roots, reading=reading)
+            found[folder, reading] = repository.inspect(git, roots[0] / folder, roots, reading=reading)
     there = (found[place] for place in places if place in found)
     return tuple({each.rule: each for each in there if each.rule}.values())
 

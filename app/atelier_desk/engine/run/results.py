@@ -59,7 +59,7 @@ def _status(data: Mapping[str, Any]) -> CallStatus:
     return CallStatus.TIMEOUT if data.get("code") == "timeout" else CallStatus.ERROR
 
 
-async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> list[ResultPart]:
+async def stored_parts(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> list[ResultPart]:
     """Store the new files of a result, and return its parts for the journal.
 
     Raises:
@@ -68,7 +68,7 @@ async def kept(artefacts: Artefacts, workflow_id: str, result: ToolResult) -> li
     parts: list[ResultPart] = []
     for part in result.parts:
         if isinstance(part, NewArtefact):
-            parts.append(await artefacts.keep(workflow_id, part.name, part.data, part.media_type))
+            parts.append(await artefacts.store(workflow_id, part.name, part.data, part.media_type))
         else:
             parts.append(part)
     return parts

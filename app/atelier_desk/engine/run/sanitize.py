@@ -12,7 +12,7 @@ from atelier_desk.support.text import readable_name
 T = TypeVar("T")
 
 
-def mended(value: T) -> T:
+def sanitized(value: T) -> T:
     """Replace lone surrogates by U+FFFD, join split pairs, and make file names readable.
 
     Servers that cut their output anywhere and models that write escapes produce such text. Clean values are returned
@@ -22,23 +22,23 @@ def mended(value: T) -> T:
         # Much faster than our own check, and hardly ever fails.
         to_json(value)
     except ValueError:
-        new: T = _mended(value)
+        new: T = _sanitized(value)
         return new
     return value
 
 
-def _mended(value: Any) -> Any:
+def _sanitized(value: Any) -> Any:
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Model):
-        changes = {name: new for name, old in value.__dict__.items() if (new := _mended(old)) is not old}
+        changes = {name: new for name, old in value.__dict__.items() if (new := _sanitized(old)) is not old}
         return value.model_copy(update=changes) if changes else value
     if isinstance(value, dict):
-        pairs = [(_mended(key), _mended(item)) for key, item in value.items()]
+        pairs = [(_sanitized(key), _sanitized(item)) for key, item in value.items()]
         same = all(key is old_key and item is old for (key, item), (old_key, old) in zip(pairs, value.items(), strict=True))
         return value if same else dict(pairs)
     if isinstance(value, list | tuple):
-        items = [_mended(item) for item in value]
+        items = [_sanitized(item) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else type(value)(items)
     return value
 

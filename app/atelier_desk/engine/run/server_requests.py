@@ -33,8 +33,8 @@ from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.replies import Length, counted
 from atelier_desk.engine.run.results import call_finished
-from atelier_desk.engine.run.sanitize import mended
-from atelier_desk.llm.tokens import dearest_input, estimate, priced
+from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.llm.tokens import estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_
@@ -142,13 +142,13 @@ class CallRequestBroker:
             await over
         except asyncio.CancelledError:
             # Nobody waits for it any more: withdrawn by its server, or by the end of the call.
-            background.start(self._take_back(question), "taking back of a server's question")
+            background.start(self._withdraw(question), "taking back of a server's question")
             raise
         finally:
             unsubscribe()
         return await self._env.repos.questions.get(question.id)
 
-    async def _take_back(self, question: UserQuestion) -> None:
+    async def _withdraw(self, question: UserQuestion) -> None:
         closing = QuestionAnswered(question_id=question.id, call_id=question.call_id, status=QuestionStatus.SKIPPED)
         try:
             await self._env.journal.append_if(
@@ -199,7 +199,7 @@ async def sample(
     system = [ChatMessage(role=Role.SYSTEM, content=sampling.system)] if sampling.system else []
     messages = (*system, *(ChatMessage(role=Role(each.role), content=each.text) for each in sampling.messages))
     prompt_tokens = estimate("".join(message.content for message in messages)) + 20
-    prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
+    prices = (highest_input_price(opened.info), opened.info.price_output or 0.0)
     wanted = min(sampling.max_tokens, state.agent.max_tokens)
     await env.month.prepare()
     hold = Hold()
@@ -222,7 +222,7 @@ async def sample(
             call_id=call_id,
             server=server,
             key=key,
-            text=mended(reply.content or written),
+            text=sanitized(reply.content or written),
             stop_reason=_REASONS.get(reply.finish_reason, "endTurn"),
             provider=opened.info.provider,
             model=reply.model or state.agent.model,

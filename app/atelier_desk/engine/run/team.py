@@ -93,7 +93,7 @@ def finished(state: RunState, body: ChildFinished) -> RunState:
     return evolve(state, plans=left, tainted=taint.merged(state.tainted, body.tainted))
 
 
-def told(state: RunState, call: CallState) -> RunState:
+def deliver_results(state: RunState, call: CallState) -> RunState:
     """Finish a call that waited for sub-agents.
 
     The model knows their reports and questions, the others continue in the background.

@@ -32,10 +32,10 @@ from atelier_desk.engine.run import server_requests
 from atelier_desk.engine.run.decided_call import Decided
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import marking
-from atelier_desk.engine.run.permissions import really, telling
+from atelier_desk.engine.run.permissions import disclosure_filter, really
 from atelier_desk.engine.run.preparing import CallPreparation
 from atelier_desk.engine.run.reducer.state import CallState, RunState
-from atelier_desk.engine.run.results import call_finished, closed, kept, noting_edits
+from atelier_desk.engine.run.results import call_finished, closed, noting_edits, stored_parts
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.tool_budget import CallSpending
 from atelier_desk.engine.team.protocol import TeamPort
@@ -269,7 +269,7 @@ class ToolCalls:
             outcome = self._noting_edits(intent, tool, outcome)
             parts: list[ResultPart] = []
             try:
-                parts = await kept(self._env.repos.artefacts, self._handle.workflow_id, outcome)
+                parts = await stored_parts(self._env.repos.artefacts, self._handle.workflow_id, outcome)
             except AtelierError as error:
                 outcome = ToolResult.failure(f"The call was made, but the files it gave could not be kept: {error}", error.code)
             done = call_finished(intent.call_id, intent.tool, outcome, duration_ms=duration_ms, parts=parts, state_of=tool.state_of)
@@ -394,7 +394,7 @@ class ToolCalls:
             roots=tuple(map(Path, state.workspace)),
             skills=state.skills_used,
             state=state.tool_state.get(tool.state_of or intent.tool, {}),
-            team=self._teams.desk(self._handle),
+            team=self._teams.broker(self._handle),
             attachments=state.attachments,
             tainted=self._teams.tainted(state),
             trusted=tuple(map(Path, state.trusted)),
@@ -402,12 +402,12 @@ class ToolCalls:
             allowed_hosts=lambda: host_arguments(state, intent.tool, intent.section),
             barred_host=lambda host: barred_host(state, intent.tool, intent.section, host),
             settings_allowed=lambda rule: settings_allowed(state, rule),
-            tells=telling(state, intent.tool, intent.section),
+            may_disclose=disclosure_filter(state, intent.tool, intent.section),
             denied=self._preparing.judge.denials(state),
             denied_allowed=_denied_allowed(intent),
             protected=self._preparing.judge.findings.protected.get(call_id),
             given=self._given(call_id),
-            desk=server_requests.CallRequestBroker(env, self._handle, call_id),
+            requests=server_requests.CallRequestBroker(env, self._handle, call_id),
             spending=CallSpending(env, self._handle, call_id),
             progress=progress,
             now=env.clock.now,

@@ -38,7 +38,7 @@ class Replayed:
     agent_name: str
     tool: str
     detail: str
-    said: Verdict
+    recorded: Verdict
     again: Verdict | None = None
     today: Verdict | None = None
     answered: bool = False
@@ -46,12 +46,12 @@ class Replayed:
     @property
     def same(self) -> bool:
         """Whether it was reproduced, by the same rule and for the same reason."""
-        return self.again is not None and _plain(self.again) == _plain(self.said)
+        return self.again is not None and _plain(self.again) == _plain(self.recorded)
 
     @property
     def differs(self) -> bool:
         """Whether today's rules would act differently."""
-        return self.today is not None and self.today.action is not self.said.action
+        return self.today is not None and self.today.action is not self.recorded.action
 
 
 @dataclass(slots=True)
@@ -153,7 +153,7 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
         agent_name=run.state.agent.name,
         tool=call.tool,
         detail=cut(redact(detail_of(call.subjects, call.arguments))),
-        said=said,
+        recorded=said,
         again=anew,
         today=today,
         answered=answered,

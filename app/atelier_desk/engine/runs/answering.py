@@ -17,10 +17,10 @@ from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.results import call_finished, closed
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.messages import check_text
-from atelier_desk.policy.approval_modes import may_go_together
+from atelier_desk.policy.approval_modes import may_approve_together
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.core.user_question import answer_result
 
@@ -112,7 +112,7 @@ class Answering:
             asked = [each for each in now.requests if each.id in approval_ids]
             if not asked:
                 raise ConflictError(N_("This was already decided."))
-            if not all(map(may_go_together, asked)):
+            if not all(map(may_approve_together, asked)):
                 raise ConflictError(N_("These calls cannot be allowed together. Decide about each of them."))
             allowed = ApprovalStatus.APPROVED
             return [
@@ -152,7 +152,7 @@ class Answering:
         if parent is None or not live.handle.current.asked_parent:
             raise ConflictError(N_("This agent does not wait for an answer of its parent."))
         above = await self._runs.load(parent)
-        if not await self._runs.teams.answer(above.handle, child_run_id, mended(text), by="user"):
+        if not await self._runs.teams.answer(above.handle, child_run_id, sanitized(text), by="user"):
             raise ConflictError(N_("This agent does not wait for an answer of its parent."))
         self._runs.drive(above)
 

@@ -34,7 +34,7 @@ LEAST = 1_000
 """Minimum characters allowed for them."""
 
 
-async def keep(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachments, *, tentative: bool = False) -> Attachment:
+async def store(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachments, *, tentative: bool = False) -> Attachment:
     """Store an attachment with the workflow, with an empty ``text``: the part for the model is decided later.
 
     ``tentative``: for a draft.
@@ -42,13 +42,13 @@ async def keep(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachm
     Raises:
         StorageError: ``read_only``: it cannot be written.
     """
-    part = await artefacts.keep(workflow_id, prepared.name, prepared.data, prepared.media_type, tentative=tentative)
+    part = await artefacts.store(workflow_id, prepared.name, prepared.data, prepared.media_type, tentative=tentative)
     whole: ArtefactPart | None = None
     if prepared.text is not None:
         text = prepared.text.encode()
         whole = part  # most texts are the file itself
         if text != prepared.data:
-            whole = await artefacts.keep(workflow_id, prepared.name, text, "text/plain", tentative=tentative)
+            whole = await artefacts.store(workflow_id, prepared.name, text, "text/plain", tentative=tentative)
     return Attachment(
         name=prepared.name,
         media_type=prepared.media_type,
@@ -65,7 +65,7 @@ async def keep(artefacts: Artefacts, workflow_id: str, prepared: PreparedAttachm
     )
 
 
-async def whole_text(artefacts: Artefacts, workflow_id: str, attachment: Attachment) -> str:
+async def full_text(artefacts: Artefacts, workflow_id: str, attachment: Attachment) -> str:
     """Return its full text; empty for an image.
 
     Raises:
@@ -73,7 +73,7 @@ async def whole_text(artefacts: Artefacts, workflow_id: str, attachment: Attachm
     """
     if attachment.picture:
         return ""
-    data = await artefacts.read(workflow_id, attachment.kept[-1])
+    data = await artefacts.read(workflow_id, attachment.stored_parts[-1])
     return data.decode("utf-8", "replace")
 
 
@@ -92,12 +92,12 @@ class Attaching:
         """
         artefacts, kept = self._env.repos.artefacts, dict[tuple[str, str, str], Attachment]()
         for each in what:
-            made = each if isinstance(each, Attachment) else await keep(artefacts, workflow_id, each)
+            made = each if isinstance(each, Attachment) else await store(artefacts, workflow_id, each)
             kept.setdefault((made.sha256, made.source, made.name), made)
         for each in kept.values():
             if each.picture:
-                await artefacts.read(workflow_id, each.kept[0])  # report a missing file now, not in the middle of a turn
-        texts = {key: await whole_text(artefacts, workflow_id, each) for key, each in kept.items() if not each.picture}
+                await artefacts.read(workflow_id, each.stored_parts[0])  # report a missing file now, not in the middle of a turn
+        texts = {key: await full_text(artefacts, workflow_id, each) for key, each in kept.items() if not each.picture}
         room = text_room(await self._window(agent)) if texts else 0
         given = dict(zip(texts, excerpts(list(texts.values()), room), strict=True))
         return tuple(each.model_copy(update={"text": given.get(key, "")}) for key, each in kept.items())
@@ -105,7 +105,7 @@ class Attaching:
     async def copy(self, workflow_id: str, target_id: str, attachments: Sequence[Attachment]) -> None:
         """Store attachments for another workflow too."""
         for each in attachments:
-            for part in each.kept:
+            for part in each.stored_parts:
                 await self._env.repos.artefacts.copy(workflow_id, target_id, part)
 
     async def _window(self, agent: AgentConfig) -> int:

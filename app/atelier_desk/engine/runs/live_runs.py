@@ -33,7 +33,7 @@ from atelier_desk.support.logs import correlation
 
 log = logging.getLogger(__name__)
 
-FINISHED_KEPT = 16
+MAX_FINISHED = 16
 """Runs that are over and stay in memory."""
 
 
@@ -193,7 +193,7 @@ class LiveRuns:
             if not is_damage(error):
                 raise
             await self._end_unread(run_id)
-            await self._tell_parent(run_id)
+            await self._notify_parent(run_id)
             return
         ended, unread = [top], list[str]()
         while True:
@@ -256,7 +256,7 @@ class LiveRuns:
         if left := self.teams.alive.pop(root, set()) - ended:
             self.teams.alive[root] = left
 
-    async def _tell_parent(self, run_id: str) -> None:
+    async def _notify_parent(self, run_id: str) -> None:
         """Resume the parent that waits for a sub-agent ended without its events, unless its own are unreadable."""
         row = await self._env.repos.runs.get(run_id)
         if row.parent_run_id is None:
@@ -320,7 +320,7 @@ class LiveRuns:
             del self._runs[run_id]
             self._finished.pop(run_id, None)
         self.alive.pop(workflow_id, None)
-        self.conversations.forget()
+        self.conversations.clear()
         self._env.journal.forget(workflow_id)
         lock = self._beginning.get(workflow_id)
         if lock is not None and not lock.locked():
@@ -414,7 +414,7 @@ class LiveRuns:
         """Keep the newest ended runs in memory and release the others, which the journal has."""
         self._finished[run_id] = None
         self._finished.move_to_end(run_id)
-        while len(self._finished) > FINISHED_KEPT:
+        while len(self._finished) > MAX_FINISHED:
             old, _none = self._finished.popitem(last=False)
             live = self._runs.get(old)
             if live is not None and live.handle.current.status.final and not live.at_work:

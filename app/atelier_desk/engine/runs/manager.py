@@ -26,7 +26,7 @@ from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import read_at_start
 from atelier_desk.engine.run.permissions import really
 from atelier_desk.engine.run.reducer.state import uncalled, used_folders
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attachments import Attaching
 from atelier_desk.engine.runs.context_editing import ContextEditing
@@ -145,7 +145,7 @@ class RunManager:
         """
         direct = agent is not None and agent.provider == DIRECT_CALL
         check_message(content, images, files, attachments, limits.CALL if direct else limits.MESSAGE)
-        files = tuple(file.model_copy(update={"text": mended(file.text)}) for file in files)
+        files = tuple(file.model_copy(update={"text": sanitized(file.text)}) for file in files)
         async with self.live.beginning(workflow_id):
             row = await self.env.repos.workflows.get(workflow_id)
             active = await self._find_active(row)
@@ -154,7 +154,7 @@ class RunManager:
                 active = None
             who = Responder(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
             message = UserMessage(
-                content=mended(content),
+                content=sanitized(content),
                 images=images,
                 files=files,
                 # Their bytes are on disk before the event that names them is committed.
@@ -163,7 +163,7 @@ class RunManager:
                 message_id=message_id or new_id(),
             )
             message = await calling(self.env, message, row.workspace)
-            if active is not None and await self.steering.say(active, await self._answered_by(message, active, who)):
+            if active is not None and await self.steering.send(active, await self._answered_by(message, active, who)):
                 return active
             if approval is not None:
                 who = Responder(who.agent.model_copy(update={"approval": approval}), who.agent_id)
@@ -207,13 +207,13 @@ class RunManager:
             if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
             bodies = [event.body for event in await run_events(self.env.repos, run_id)]
-            said = await self._said(run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id)
+            said = await self._user_messages(run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id)
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
             if not said or started is None:
                 raise UsageError(N_("This turn has no message to answer again."))
             if content is not None:
                 said = said if message_id else said[:1]
-                text = mended(content)
+                text = sanitized(content)
                 check_message(text, said[-1].images, said[-1].files, said[-1].attachments)
                 said[-1] = said[-1].model_copy(update={"content": text})
             if agent is None and not agent_id and not started.agent_id:
@@ -224,7 +224,7 @@ class RunManager:
             said = [await self._again(row, each, who.agent) for each in said]
             return await self._start(row, said[0], who, RunMode.AUTO, run.previous_run_id, said[1:])
 
-    async def _said(self, run_id: str, bodies: Sequence[UserMessage], message_id: str) -> list[UserMessage]:
+    async def _user_messages(self, run_id: str, bodies: Sequence[UserMessage], message_id: str) -> list[UserMessage]:
         """Return the person's messages of a turn as finally sent, in order, up to ``message_id`` if given."""
         repos = self.env.repos
         last = await repos.messages.get(message_id) if message_id else None

@@ -63,9 +63,9 @@ KNOWN = 10
 KNOWN_EACH = 200
 DELETED_READ = 200
 """Deleted memories that are not proposed again, the most recent."""
-FAILED_KEPT = 50
+MAX_FAILED = 50
 
-_TOLD = re.compile(
+_SELF_DESCRIPTION = re.compile(
     r"\b(?:I|I['’]\w+|my|mine|we|our|ours|always|never|remember|from now on|"
     r"je|j['’]\w+|moi|mon|ma|mes|nous|notre|nos|toujours|jamais|retiens|retenez|désormais|dorénavant)\b",
     re.IGNORECASE,
@@ -89,9 +89,9 @@ class ExtractionReply(Model):
     error: str = ""
 
 
-def told_of_themselves(text: str) -> bool:
+def is_self_description(text: str) -> bool:
     """Whether an English or French text says something about its author, or how things should always be."""
-    return _TOLD.search(text) is not None
+    return _SELF_DESCRIPTION.search(text) is not None
 
 
 def facts_of(reply: str) -> list[Fact]:
@@ -136,7 +136,7 @@ class MemoryExtraction:
 
     def __init__(self, env: RunEnvironment, beside: SideRequests) -> None:
         self._env = env
-        self._beside = beside
+        self._side_requests = beside
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._asking: set[str] = set()
         self._failed: dict[str, Exception] = {}
@@ -156,7 +156,7 @@ class MemoryExtraction:
         """Cancel the request for this turn, if any."""
         await self._end([run_id])
 
-    async def looking(self, turn_ids: Sequence[str]) -> list[ExtractionReply]:
+    async def pending_turns(self, turn_ids: Sequence[str]) -> list[ExtractionReply]:
         """Return those of the turns whose model is being asked, or could not be since the program started."""
         found = []
         for each in turn_ids:
@@ -179,10 +179,10 @@ class MemoryExtraction:
         row = await self._env.repos.workflows.get(workflow_id)
         if row.id in (await self._env.repos.settings.load()).memories_off:
             raise UsageError(N_("Memory is switched off for this workflow."))
-        live = await self._beside.runs.load(row.head_run_id) if row.head_run_id is not None else None
+        live = await self._side_requests.runs.load(row.head_run_id) if row.head_run_id is not None else None
         if live is None or not _answered(live.handle.current):
             raise UsageError(N_("There is no finished answer in this workflow: there is nothing to remember yet."))
-        made = await self._ask(live, await self._said(live))
+        made = await self._ask(live, await self._turn_messages(live))
         if made is SkipReason.SMALL:
             raise UsageError(N_("This agent's model is too small to extract memories."))
         if isinstance(made, SkipReason):
@@ -192,7 +192,7 @@ class MemoryExtraction:
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or event.run_id in self._tasks:
             return
-        task = background.start(self._look(event.workflow_id, event.run_id), f"remember {event.run_id}")
+        task = background.start(self._extract(event.workflow_id, event.run_id), f"remember {event.run_id}")
         self._tasks[event.run_id] = task
         task.add_done_callback(lambda _task: self._done(event.run_id))
 
@@ -208,11 +208,11 @@ class MemoryExtraction:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _look(self, workflow_id: str, run_id: str) -> None:
+    async def _extract(self, workflow_id: str, run_id: str) -> None:
         try:
-            live = await self._beside.runs.load(run_id)
-            said = await self._said(live) if _answered(live.handle.current) else []
-            if said and _wanted(await self._env.repos.settings.load(), workflow_id, said):
+            live = await self._side_requests.runs.load(run_id)
+            said = await self._turn_messages(live) if _answered(live.handle.current) else []
+            if said and _is_enabled(await self._env.repos.settings.load(), workflow_id, said):
                 self._asking.add(run_id)
                 self._env.bus.changed("memory", run_id)
                 await self._ask(live, said)
@@ -220,10 +220,10 @@ class MemoryExtraction:
             log.info("not asked what to remember: %s", error if isinstance(error, AtelierError) else type(error).__name__)
             if not isinstance(error, NotFoundError):
                 self._failed[run_id] = error
-                while len(self._failed) > FAILED_KEPT:
+                while len(self._failed) > MAX_FAILED:
                     del self._failed[next(iter(self._failed))]
 
-    async def _said(self, live: LiveRun) -> list[Message]:
+    async def _turn_messages(self, live: LiveRun) -> list[Message]:
         """Return the person's messages of the turn, oldest first, and the agent's last answer."""
         page = await self._env.repos.messages.page(live.handle.workflow_id, run_ids=[live.handle.run_id])
         asked = [each for each in page if each.role is MessageRole.USER and each.content.strip()][-ASKED:]
@@ -237,8 +237,8 @@ class MemoryExtraction:
         )
         if known:
             text += "\n\nKnown already:\n" + "\n".join(f"- {' '.join(each.content.split())[:KNOWN_EACH]}" for each in known[:KNOWN])
-        async with self._beside.turn(live.handle.run_id):
-            made = await self._beside.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
+        async with self._side_requests.turn(live.handle.run_id):
+            made = await self._side_requests.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
             if isinstance(made, SkipReason):
                 return made
             memories = await self._new(live.handle.current, facts_of(made.text), known)
@@ -295,7 +295,7 @@ class MemoryExtraction:
                     made.append(memory.model_copy(update={"id": same.id, "created_at": same.created_at}))
                 break
             else:
-                if not any(_says(each.content, fact.content) for each in known):
+                if not any(_covers(each.content, fact.content) for each in known):
                     made.append(memory)
         return made
 
@@ -304,12 +304,12 @@ def _answered(state: RunState) -> bool:
     return state.status is RunStatus.COMPLETED and state.parent_run_id is None and state.agent.provider != DIRECT_CALL
 
 
-def _wanted(settings: Settings, workflow_id: str, said: Sequence[Message]) -> bool:
+def _is_enabled(settings: Settings, workflow_id: str, said: Sequence[Message]) -> bool:
     if workflow_id in settings.memories_off or settings.memories_at_end == "off":
         return False
-    return settings.memories_at_end == "always" or any(told_of_themselves(each.content) for each in said if each.role is MessageRole.USER)
+    return settings.memories_at_end == "always" or any(is_self_description(each.content) for each in said if each.role is MessageRole.USER)
 
 
-def _says(known: str, new: str) -> bool:
+def _covers(known: str, new: str) -> bool:
     """Whether a known text includes a new one: it has all its words, and the same negations."""
     return relation(known, new) == "same" and set(content_text(new)) <= set(content_text(known))

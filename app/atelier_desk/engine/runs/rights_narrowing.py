@@ -93,7 +93,7 @@ class RightsNarrowing:
             StorageError: ``damaged_row``, as ``before``.
         """
         if not live.narrowed:
-            await self._taken_up(live)
+            await self._narrow_resumed(live)
         for change in [each for each in self._applying if each.workflow_id in ("", live.handle.workflow_id)]:
             # Top-down: a new sub-agent is limited to its parent's rights, which may not be updated yet either.
             top = (live, *await self._above(live))[-1]
@@ -108,7 +108,7 @@ class RightsNarrowing:
         await self._env.repos.settings.refuse_damaged()
         await self._team(live, await self._env.repos.settings.load())
 
-    async def _taken_up(self, live: LiveRun) -> None:
+    async def _narrow_resumed(self, live: LiveRun) -> None:
         """Apply the present rules to a run loaded from its journal, and its team top-down: sub-agents have at most their
         parent's rights.
 
@@ -177,10 +177,10 @@ def _narrowed(
     else:
         root = parent.root_run_id or parent.run_id
         wanted = handed_down((*parent.approvals.rules, *parent.granted), parent.agent_id, now.agent_id, root)
-    known = set(map(_said, held.rules))
-    rules = tuple(rule for rule in wanted if rule.action is not Action.ALLOW and _said(rule) not in known)
-    standing = {_said(rule) for rule in chosen.rules if not rule.held}
-    withdrawn = tuple(rule.id for rule in _stored((*held.rules, *now.granted)) if _said(rule) not in standing)
+    known = set(map(_rule_key, held.rules))
+    rules = tuple(rule for rule in wanted if rule.action is not Action.ALLOW and _rule_key(rule) not in known)
+    standing = {_rule_key(rule) for rule in chosen.rules if not rule.held}
+    withdrawn = tuple(rule.id for rule in _stored((*held.rules, *now.granted)) if _rule_key(rule) not in standing)
     mode = mode if mode is not None and stricter(mode, held.mode) is not held.mode else None
     settings = stricter_settings(held, chosen)
     changed = settings if any(getattr(held, name) != value for name, value in settings.items()) else None
@@ -206,5 +206,5 @@ def _stored(rules: Iterable[PermissionRule]) -> list[PermissionRule]:
     return [rule for rule in rules if rule.action is Action.ALLOW and rule.scope is not RuleScope.RUN]
 
 
-def _said(rule: PermissionRule) -> tuple[str, Action, RuleScope, str]:
+def _rule_key(rule: PermissionRule) -> tuple[str, Action, RuleScope, str]:
     return rule.text, rule.action, rule.scope, rule.scope_id

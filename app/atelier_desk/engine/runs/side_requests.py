@@ -20,9 +20,9 @@ from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.replies import Length, counted
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
-from atelier_desk.llm.tokens import dearest_input, estimate, priced
+from atelier_desk.llm.tokens import estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 
 SILENCE_S = 30.0
@@ -72,7 +72,7 @@ class SideRequests:
         if opened.dialect is ToolDialect.GUIDED:
             return SkipReason.SMALL
         prompt_tokens = estimate(instructions + text) + 20
-        prices = (dearest_input(opened.info), opened.info.price_output or 0.0)
+        prices = (highest_input_price(opened.info), opened.info.price_output or 0.0)
         await self._env.month.prepare()
         hold = Hold()
         room = self._env.month.reserve(
@@ -104,4 +104,4 @@ class SideRequests:
                     reply = delta.reply
         usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
         took = round((self._env.clock.monotonic() - began) * 1000)
-        return SideRequest(mended(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took)
+        return SideRequest(sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took)

@@ -30,11 +30,11 @@ class Slots:
         self._hand_out()
 
     @property
-    def taken(self) -> int:
+    def in_use(self) -> int:
         """Slots in use."""
         return len(self._teams)
 
-    async def take(self, team: str) -> bool:
+    async def acquire(self, team: str) -> bool:
         """Wait for a slot, or share the team's; return whether there was a wait."""
         if team in self._teams:
             self._teams[team] += 1

@@ -25,7 +25,7 @@ from atelier_desk.engine.run.reducer.reduce import FINISH_NOW
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.reducer.steps import Done, Wait, next_step
 from atelier_desk.engine.run.request.prompt import FINISH_NOTE
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
 from atelier_desk.engine.runs.messages import calling, check_text
@@ -114,13 +114,13 @@ class Steering:
             async with self._runs.beginning(live.handle.workflow_id):
                 if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
                     raise ConflictError(N_("The workflow continued after this turn. Send the message again instead."))
-                await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+                await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         else:
-            await self._go_on(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
+            await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         if below:
             await self._resume_below(live, mode)
 
-    async def _go_on(
+    async def _resume_run(
         self, live: LiveRun, *, raise_limits: dict[LimitKind, float] | None, mode: RunMode | None, steps: int | None, finish: bool
     ) -> None:
         failed = live.handle.current.failed
@@ -217,11 +217,11 @@ class Steering:
         """
         check_text(content)
         live = await self._runs.load(run_id)
-        said = UserMessage(content=mended(content), strategy=strategy)
-        if not await self.say(run_id, await calling(self._env, said, live.handle.current.workspace)):
+        said = UserMessage(content=sanitized(content), strategy=strategy)
+        if not await self.send(run_id, await calling(self._env, said, live.handle.current.workspace)):
             raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
 
-    async def say(self, run_id: str, message: UserMessage) -> bool:
+    async def send(self, run_id: str, message: UserMessage) -> bool:
         """Send a message to a live run; False if it ended first."""
         live = await self._runs.load(run_id)
         redirects = message.strategy is Dispatch.REDIRECT

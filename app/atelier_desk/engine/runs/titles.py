@@ -67,7 +67,7 @@ class Titles:
 
     def __init__(self, env: RunEnvironment, beside: SideRequests, *, wanted: bool = True) -> None:
         self._env = env
-        self._beside = beside
+        self._side_requests = beside
         self.wanted = wanted
         self._asking: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = _nothing
@@ -95,15 +95,15 @@ class Titles:
         row = await self._env.repos.workflows.get(workflow_id)
         if row.head_run_id is None:
             raise UsageError(N_("This workflow has no messages yet, so no title can be generated."))
-        live = await self._beside.runs.load(row.head_run_id)
-        said = await self._said(row)
+        live = await self._side_requests.runs.load(row.head_run_id)
+        said = await self._recent_messages(row)
         first = next((message.content for message in said if message.role is MessageRole.USER), "")
-        async with self._beside.turn(row.head_run_id):
+        async with self._side_requests.turn(row.head_run_id):
             made = await self._ask(live, said)
             if made is None:
                 raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
             title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
-            await self._take(live, row, title, made[1], by="person")
+            await self._commit_title(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)
 
     def _on_event(self, event: StreamEvent) -> None:
@@ -118,18 +118,18 @@ class Titles:
             row = await self._env.repos.workflows.get(workflow_id)
             if row.named_by != "words" or row.head_run_id != run_id:
                 return
-            live = await self._beside.runs.load(run_id)
+            live = await self._side_requests.runs.load(run_id)
             state = live.handle.current
             if state.previous_run_id is not None or state.status is not RunStatus.COMPLETED or state.agent.provider == DIRECT_CALL:
                 return
-            async with self._beside.turn(run_id):
-                made = await self._ask(live, await self._said(row), small_too=False)
+            async with self._side_requests.turn(run_id):
+                made = await self._ask(live, await self._recent_messages(row), small_too=False)
                 if made is not None:
-                    await self._take(live, row, title_of(made[0]), made[1], by="model")
+                    await self._commit_title(live, row, title_of(made[0]), made[1], by="model")
         except Exception as error:  # the words of the first message are a usable name
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
 
-    async def _said(self, row: Workflow) -> list[Message]:
+    async def _recent_messages(self, row: Workflow) -> list[Message]:
         """Return the latest messages of the person and the root agents, oldest first."""
         roots = {run.id for run in await self._env.repos.runs.list(row.id) if run.parent_run_id is None}
         page = await self._env.repos.messages.page(row.id, limit=100)
@@ -142,14 +142,14 @@ class Titles:
         None if it may not or cannot be asked. ``small_too``: also ask too small models.
         """
         text = "\n\n".join(f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said)
-        made = await self._beside.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
+        made = await self._side_requests.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
         if made is SkipReason.SMALL and small_too:
             return "", TitleGenerated()
         if isinstance(made, SkipReason):
             return None
         return made.text, TitleGenerated(provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms)
 
-    async def _take(self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str) -> None:
+    async def _commit_title(self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, *, by: str) -> None:
         """Commit the usage, with the new name if there is one."""
         rename = Rename(row.name, title, by) if title and title != row.name else None
         written = written.model_copy(update={"title": title})

@@ -66,7 +66,7 @@ async def end_unread(env: RunEnvironment, top: Run) -> set[str]:
 
     written = await env.journal.write_rows(top.workflow_id, commit)
     status = payloads.RunStatusChanged(status=RunStatus.CANCELLED.value, message_id=notice.id, content=why)
-    _say(env, top, status, *([] if top.parent_run_id else [payloads.WorkflowComplete(status=RunStatus.CANCELLED.value, error=why)]))
+    _publish(env, top, status, *([] if top.parent_run_id else [payloads.WorkflowComplete(status=RunStatus.CANCELLED.value, error=why)]))
     env.bus.changed("workflow", top.workflow_id)
     for question in written.questions:
         env.bus.changed("question", question.id)
@@ -83,7 +83,7 @@ def _below(top: Run, rows: Sequence[Run]) -> list[Run]:
     return found
 
 
-def _say(env: RunEnvironment, run: Run, *said: payloads.Payload) -> None:
+def _publish(env: RunEnvironment, run: Run, *said: payloads.Payload) -> None:
     for each in said:
         env.bus.publish(
             StreamEvent(
@@ -98,6 +98,6 @@ def _say(env: RunEnvironment, run: Run, *said: payloads.Payload) -> None:
                 depth=run.depth,
                 durable=False,
                 chunk_type=each.chunk,
-                data=each.said(),
+                data=each.json_fields(),
             )
         )

@@ -14,7 +14,7 @@ from atelier_desk.domain.workflow import QUEUED, Workflow
 from atelier_desk.engine.run.driver import SUPERSEDED, closing_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.messages import calling, check_message
@@ -69,7 +69,7 @@ class WaitingMessages:
             UsageError, LimitError: it is blank or too long.
             ConflictError: it is no longer queued.
         """
-        text = mended(content)
+        text = sanitized(content)
         row = await self._env.repos.workflows.get(workflow_id)
         invoked = (await calling(self._env, UserMessage(content=text), row.workspace)).invoked
 
@@ -91,7 +91,7 @@ class WaitingMessages:
 
         await self._change(workflow_id, message_id, change)
 
-    async def take_back(self, workflow_id: str, message_id: str) -> UserMessage:
+    async def withdraw(self, workflow_id: str, message_id: str) -> UserMessage:
         """Withdraw a queued message and return it. Raises ConflictError as ``edit``."""
 
         def change(waiting: Sequence[UserMessage], at: int) -> QueueChanged:

@@ -40,25 +40,25 @@ class AttachmentService:
 
         return await in_tool_thread(lambda: attachments.of_bytes(name, content, source="clipboard"))
 
-    async def keep(self, workflow_id: str, prepared: PreparedAttachments) -> Attachment:
+    async def store(self, workflow_id: str, prepared: PreparedAttachments) -> Attachment:
         """Store an attachment of a draft with the workflow.
 
         Raises:
             NotFoundError: no such workflow.
             StorageError: it cannot be written.
         """
-        from atelier_desk.engine.runs.attachments import keep
+        from atelier_desk.engine.runs.attachments import store
 
         await self._context.repos.workflows.get(workflow_id)
-        return await keep(self._context.repos.artefacts, workflow_id, prepared, tentative=True)
+        return await store(self._context.repos.artefacts, workflow_id, prepared, tentative=True)
 
     async def drop(self, workflow_id: str, attachment: Attachment) -> None:
         """Remove an attachment of a draft: its bytes are deleted unless a message or call uses them."""
         repos = self._context.repos
         async with self._context.runs.live.beginning(workflow_id):  # no message that may name it is being sent meanwhile
             draft = (await repos.workflows.get(workflow_id)).draft_attachments
-            needed = {part.sha256 for each in draft if each != attachment for part in each.kept}
-            hashes = {part.sha256 for part in attachment.kept}
+            needed = {part.sha256 for each in draft if each != attachment for part in each.stored_parts}
+            hashes = {part.sha256 for part in attachment.stored_parts}
             needed |= {each for each in hashes - needed if await repos.workflows.names_file(workflow_id, each)}
             await repos.artefacts.give_up(workflow_id, hashes, needed)
 
@@ -68,13 +68,13 @@ class AttachmentService:
         Raises:
             StorageError: ``damaged_file``: they are missing or damaged.
         """
-        return await self._context.repos.artefacts.read(workflow_id, attachment.kept[0])
+        return await self._context.repos.artefacts.read(workflow_id, attachment.stored_parts[0])
 
     async def text(self, workflow_id: str, attachment: Attachment) -> str:
         """Return its full text, empty for an image. Raises as ``data``."""
-        from atelier_desk.engine.runs.attachments import whole_text
+        from atelier_desk.engine.runs.attachments import full_text
 
-        return await whole_text(self._context.repos.artefacts, workflow_id, attachment)
+        return await full_text(self._context.repos.artefacts, workflow_id, attachment)
 
     async def find(self, query: str, workflow_id: str = "", folders: tuple[str, ...] = ()) -> list[Mention]:
         """Return items to mention that match the words of ``query``, by source. A failing source gives nothing."""

@@ -15,7 +15,7 @@ from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, Ch
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.journal import Part, RunHandle
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.chat_file import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_formats import chat_of
@@ -252,7 +252,7 @@ def _turn_of(chat: Chat, new: Sequence[Turn]) -> str:
 
 
 def _name(chat: Chat) -> str:
-    return shorten(mended(chat.title), limits.WORKFLOW_NAME) or _("Imported chat")
+    return shorten(sanitized(chat.title), limits.WORKFLOW_NAME) or _("Imported chat")
 
 
 def _tainted(chat: Chat) -> tuple[str, ...]:

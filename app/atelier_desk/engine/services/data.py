@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.damage import Damage
 
 
-LOOK_S = 2.0
+POLL_S = 2.0
 """Seconds between checks that the data folder is in place."""
 
 
@@ -74,7 +74,7 @@ class DataService:
         """
         moved = ""
         while True:
-            await self._context.clock.sleep(LOOK_S)
+            await self._context.clock.sleep(POLL_S)
             now = ""
             try:
                 self._context.repos.store.verify()
@@ -140,7 +140,7 @@ class DataService:
         await hold(self._context.repos)
         await end_all(self._context.repos, self._context.runs)
         await in_storage_thread(origin.unmark, self._context.datadir.root)
-        self._context.memory_search.forget_loaded()
+        self._context.memory_search.invalidate()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "prompt", "settings", "task", "question"):
             self._context.bus.changed(topic, "")
         return result

@@ -21,7 +21,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import held_file_answers
-from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, kept
+from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, stored_size
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.records import UnreadRecord
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
@@ -60,8 +60,8 @@ class FileService:
     async def list(self, workflow_id: str) -> list[Change]:
         """Return the file changes of a workflow, newest first, without those that only undid others."""
         changes, unread = await in_storage_thread(self._listed, workflow_id)
-        if not self.cleaning.knows([each.path.relative_to(self._files.kept.folder).as_posix() for each in unread]):
-            self.cleaning.forget()
+        if not self.cleaning.knows([each.path.relative_to(self._files.store.folder).as_posix() for each in unread]):
+            self.cleaning.invalidate()
         return [change for change in reversed(changes) if not change.undoes]
 
     async def diff(self, workflow_id: str, change_id: str) -> FileChange:
@@ -97,14 +97,14 @@ class FileService:
         """
         return await in_storage_thread(self._held_diff, workflow_id, id)
 
-    async def keep(self, workflow_id: str, id: str) -> Change | None:
+    async def accept_held(self, workflow_id: str, id: str) -> Change | None:
         """Put a held file in its place; return the undoable change, None for a link, folder or large file.
 
         Raises:
             NotFoundError: there is no such held file.
             ConflictError: its place is taken.
         """
-        done = await in_storage_thread(held_file_answers.keep, self._files, workflow_id, id)
+        done = await in_storage_thread(held_file_answers.accept, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
@@ -137,17 +137,17 @@ class FileService:
         marks = self._files.marks
         return await in_tool_thread(lambda: [path for path in paths if marks.of(path)])
 
-    async def kept(self) -> KeptRecord:
+    async def undo_storage(self) -> KeptRecord:
         """Return the size of the undo data."""
-        return await in_storage_thread(kept, self._files)
+        return await in_storage_thread(stored_size, self._files)
 
-    async def keep_clean(self) -> None:
+    async def clean_periodically(self) -> None:
         """Clean now and then twice a day, until cancelled."""
-        await self.cleaning.keep_clean(CLEANED_EVERY_S)
+        await self.cleaning.run_periodically(CLEANED_EVERY_S)
 
     async def unreadable(self, workflow_id: str) -> int:
         """Return the number of unreadable change records of a workflow, which the list omits."""
-        return len((await in_storage_thread(self._files.kept.read, workflow_id))[1])
+        return len((await in_storage_thread(self._files.store.read, workflow_id))[1])
 
     async def lost(self, workflow_id: str = "") -> int:
         """Return the number of changes of a workflow, or all, that cannot be undone because their records are gone."""
@@ -219,9 +219,9 @@ class FileService:
     async def unread(self, folders: Sequence[str]) -> builtins.list[str]:
         """Return the folders with instructions whose trust nobody was asked about."""
         decided = await self.trusted(folders)
-        return [folder for folder in folders if decided[folder] is None and await self.told((folder,))]
+        return [folder for folder in folders if decided[folder] is None and await self.instruction_files((folder,))]
 
-    async def told(self, folders: Sequence[str]) -> builtins.list[str]:
+    async def instruction_files(self, folders: Sequence[str]) -> builtins.list[str]:
         """Return the instruction files of folders, including skills, as relative paths.
 
         Absolute for several folders.
@@ -229,7 +229,7 @@ class FileService:
         found: builtins.list[str] = []
         for folder in folders:
             try:
-                names = await in_tool_thread(_telling, self._files.root(folder))
+                names = await in_tool_thread(_instruction_files, self._files.root(folder))
             except (AtelierError, OSError):
                 continue
             found += [name if len(folders) == 1 else str(Path(folder) / name) for name in names]
@@ -267,10 +267,10 @@ class FileService:
 
     def _listed(self, workflow_id: str) -> tuple[builtins.list[Change], builtins.list[UnreadRecord]]:
         self._files.recover()
-        return self._files.kept.read(workflow_id)
+        return self._files.store.read(workflow_id)
 
     def _diff(self, workflow_id: str, change_id: str) -> FileChange:
-        kept = self._files.kept
+        kept = self._files.store
         change = kept.get(workflow_id, change_id)
         shown = change.path + ("/" if change.folder else "")
         if change.action == "moved":
@@ -297,14 +297,14 @@ class FileService:
 
     def _undo(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> builtins.list[UndoneChange]:
         self._files.recover()
-        known = {change.id: change for change in self._files.kept.of(workflow_id)}
+        known = {change.id: change for change in self._files.store.of(workflow_id)}
         for id in ids:
             if id not in known:
                 raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
         return [UndoneChange(each.change, each.problem) for each in undo(self._files, [known[id] for id in ids], force=force)]
 
 
-def _telling(root: ConfinedRoot) -> builtins.list[str]:
+def _instruction_files(root: ConfinedRoot) -> builtins.list[str]:
     from atelier_desk.workspace.instructions import paths
     from atelier_desk.workspace.skills.find import in_project
 

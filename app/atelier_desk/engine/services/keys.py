@@ -47,7 +47,7 @@ class KeyService:
         """
         vault = self._context.vault
         try:
-            await asyncio.to_thread(vault.keep_in_file if on else vault.leave_file)
+            await asyncio.to_thread(vault.store_in_file if on else vault.leave_file)
         except OSError as error:
             raise StorageError(
                 N_("The file of keys {path} cannot be used: {reason}. Correct that, or delete the file and enter the keys again."),

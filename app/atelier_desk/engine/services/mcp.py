@@ -161,14 +161,14 @@ class McpService:
             old = await self._secrets.settled(before.config) if before is not None else None
             config = config.model_copy(update={"keyring": old.keyring}) if old is not None else self._secrets.fresh(config)
             entry = McpEntry(name=config.name, config=config, known=known, **({"created_at": before.created_at} if before else {}))
-            await self._secrets.keep(config, secrets or {})
+            await self._secrets.store(config, secrets or {})
             await self._context.repos.mcp_servers.save(entry)
             entries[config.name] = entry
             if old is not None:
                 await self._secrets.changed(old, config)
             await self._drop(config.name)
             await self._register(entry)
-        self._told(config.name)
+        self._announce(config.name)
         return await self._status(entry)
 
     async def remove(self, name: str) -> None:
@@ -176,10 +176,10 @@ class McpService:
         async with self._changing:
             entry = await self._entry(name)
             await self._drop(name)
-            await self._secrets.forget(entry.config)
+            await self._secrets.delete_all(entry.config)
             await self._context.repos.mcp_servers.delete(name)
             (await self._all()).pop(name, None)
-        self._told(name)
+        self._announce(name)
 
     async def switch(self, name: str, on: bool) -> None:
         """Enable or disable a server; a disabled one is ended."""
@@ -195,7 +195,7 @@ class McpService:
         if (tool not in off) != on:
             changed = [each for each in off if each != tool] if on else [*off, tool]
             async with self._changing:
-                await self._keep(entry.model_copy(update={"config": entry.config.model_copy(update={"tools_off": tuple(changed)})}))
+                await self._save_entry(entry.model_copy(update={"config": entry.config.model_copy(update={"tools_off": tuple(changed)})}))
 
     async def approve(self, name: str, tools: Sequence[str] | None = None) -> builtins.list[McpToolStatus]:
         """Approve the present definitions of tools; None approves all, and removes those that are gone."""
@@ -211,7 +211,7 @@ class McpService:
                 chosen = {tool: seen[tool] for tool in tools if tool in seen}
                 gone = {tool for tool in tools if tool not in seen}
                 approved = tuple(each for each in {**before, **chosen}.values() if each["name"] not in gone)
-            await self._keep(entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})}))
+            await self._save_entry(entry.model_copy(update={"known": entry.known.model_copy(update={"approved": approved})}))
         return await self.tools(name)
 
     async def let_know(self, name: str, folders: Sequence[str]) -> McpStatus:
@@ -219,7 +219,7 @@ class McpService:
         async with self._changing:
             entry = await self._entry(name)
             config = entry.config.model_copy(update={"roots": await in_storage_thread(existing_folders, folders)})
-            await self._keep(entry.model_copy(update={"config": config}))
+            await self._save_entry(entry.model_copy(update={"config": config}))
         if name in self._connections:
             await self._connections[name].roots_changed()
         return await self._status(await self._entry(name))
@@ -240,7 +240,7 @@ class McpService:
         if action is not None:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
         self._context.bus.changed("settings", "approvals")
-        self._told(name)
+        self._announce(name)
         await self._context.runs.narrowing.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
@@ -300,7 +300,7 @@ class McpService:
     async def sign_out(self, name: str) -> None:
         """Delete a server's client and tokens, and end its connection."""
         await self._sign.sign_out(name)
-        self._told(name)
+        self._announce(name)
 
     async def restart(self, name: str) -> McpHealth:
         """End a server and start it again."""
@@ -385,21 +385,21 @@ class McpService:
         connection = self._connections.get(name)
         return connection.reason if connection is not None and connection.state in (McpState.FAILED, McpState.SIGN_IN) else None
 
-    async def _keep(self, entry: McpEntry) -> None:
+    async def _save_entry(self, entry: McpEntry) -> None:
         """Store changes of an entry without touching its connection."""
         await self._context.repos.mcp_servers.save(entry)
         (await self._all())[entry.name] = entry
         if entry.name in self._connections:
             self._connections[entry.name].server = entry.config
         await self._register(entry)
-        self._told(entry.name)
+        self._announce(entry.name)
 
     async def settled(self, name: str) -> McpServer:
         """Return a server's configuration, with its own keyring entries."""
         async with self._changing:
             entry = await self._entry(name)
             if not entry.config.keyring:
-                await self._keep(entry.model_copy(update={"config": await self._secrets.settled(entry.config)}))
+                await self._save_entry(entry.model_copy(update={"config": await self._secrets.settled(entry.config)}))
             return (await self._entry(name)).config
 
     async def connection(self, name: str) -> Connection:
@@ -415,8 +415,8 @@ class McpService:
                 config,
                 lambda server: variable_resolution.resolved(server, self._context.vault),
                 self._context.clock,
-                told=lambda: self._told(name),
-                listed=lambda: self._look_again(name),
+                told=lambda: self._announce(name),
+                listed=lambda: self._reread_tools(name),
                 hidden=(self._context.datadir.root,),
                 temporary=self._temporary,
                 auth=self._sign.auth,
@@ -433,7 +433,7 @@ class McpService:
         await self._context.repos.settings.refuse_damaged()
         return await denied_in(folder, await self._context.repos.rules.list())
 
-    def _look_again(self, name: str) -> None:
+    def _reread_tools(self, name: str) -> None:
         """Handle a server's notice of changed tools; many notices become one check."""
         task = self._refreshing.get(name)
         if task is None or task.done():
@@ -443,7 +443,7 @@ class McpService:
         # A server that changes endlessly would cause two checks per second: each waits longer than the last.
         at, before = self._waited.get(name, (-math.inf, 0.0))
         now = self._context.clock.monotonic()
-        wait = min(2 * before, LOOK_MOST_S) if now - at < 2 * LOOK_MOST_S else LOOK_AGAIN_S
+        wait = min(2 * before, MAX_REREAD_DELAY_S) if now - at < 2 * MAX_REREAD_DELAY_S else REREAD_DELAY_S
         self._waited[name] = now, wait
         await self._context.clock.sleep(wait)
         try:
@@ -467,7 +467,7 @@ class McpService:
                 self._checked[name] = client
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})
-                    await self._keep(entry.model_copy(update={"known": known}))
+                    await self._save_entry(entry.model_copy(update={"known": known}))
 
     @staticmethod
     async def _known(before: McpKnown, connection: Connection, client: Any, tools: Sequence[dict[str, Any]], picture: Any) -> McpKnown:
@@ -557,13 +557,13 @@ class McpService:
             self._folder = Path(tempfile.mkdtemp(prefix="atelier-mcp-"))
         return self._folder
 
-    def _told(self, name: str) -> None:
+    def _announce(self, name: str) -> None:
         self._context.bus.changed("mcp", name)
 
 
-LOOK_AGAIN_S = 0.5
+REREAD_DELAY_S = 0.5
 """Minimum seconds between a notice of changed tools and the check."""
-LOOK_MOST_S = 60.0
+MAX_REREAD_DELAY_S = 60.0
 """Maximum seconds, for a server that keeps sending notices."""
 _INSTRUCTIONS = 4_000
 """Maximum characters of a server's instructions for models."""

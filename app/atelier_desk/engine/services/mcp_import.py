@@ -41,12 +41,12 @@ class McpImportService:
         """Return the servers of a file or bundle. Raises ``UsageError``."""
         return await in_tool_thread(self._file, path)
 
-    async def look(self, folders: Sequence[str] = ()) -> builtins.list[FoundFile]:
+    async def find_files(self, folders: Sequence[str] = ()) -> builtins.list[FoundFile]:
         """Return other programs' files with servers on this machine.
 
         The person's own, then those of granted folders.
         """
-        return await in_tool_thread(self._look, tuple(folders))
+        return await in_tool_thread(self._find_files, tuple(folders))
 
     async def add(
         self, found: FoundServer, answers: Mapping[str, str] | None = None, *, name: str = "", bundle_file: str = ""
@@ -88,7 +88,7 @@ class McpImportService:
         return next(each for each in (parent / name, *(parent / f"{name}-{number}" for number in range(2, 1000))) if not each.exists())
 
     @staticmethod
-    def _look(folders: tuple[str, ...]) -> builtins.list[FoundFile]:
+    def _find_files(folders: tuple[str, ...]) -> builtins.list[FoundFile]:
         found = []
         for place in (*locations.of_user(), *(each for folder in folders for each in locations.of_folder(Path(folder)))):
             try:

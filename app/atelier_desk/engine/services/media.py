@@ -61,7 +61,7 @@ class MediaService:
             raise UsageError(N_("The images endpoint needs the name of its model, such as gpt-image-1."))
         if settings.images_model and not settings.images:
             raise UsageError(N_("The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."))
-        await self._check_seer(settings.sees)
+        await self._check_vision_model(settings.sees)
         kept = True
         for service, key in (keys or {}).items():
             if service not in KEYED:
@@ -72,7 +72,7 @@ class MediaService:
             self._context.bus.changed("settings", "media")
         return kept
 
-    async def _check_seer(self, sees: str) -> None:
+    async def _check_vision_model(self, sees: str) -> None:
         name = sees.partition("/")[0]
         if not sees or sees == (await self._context.settings.get()).media.sees:
             return
@@ -101,14 +101,14 @@ class MediaService:
         check_confirmed(stored.model_copy(update={"media": tried}), kind, title)
         vault = self._context.vault
         if keys:  # typed keys in addition to the stored ones
-            vault = await asyncio.to_thread(self._lent, keys)
+            vault = await asyncio.to_thread(self._session_vault, keys)
         trial = MediaGenerator(vault, self._context.clock, self._context.web_pages)
         trial.settings = tried
         if what == "images":
             return MediaTrial(known=await trial.knows_model())
         return MediaTrial(balance=await trial.balance())
 
-    def _lent(self, keys: Mapping[str, str]) -> KeyVault:
+    def _session_vault(self, keys: Mapping[str, str]) -> KeyVault:
         from atelier_desk.llm.secrets import KeyVault
 
         made = KeyVault(session=True)

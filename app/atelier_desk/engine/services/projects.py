@@ -38,7 +38,7 @@ from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
 from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.search import around, relation, search, shown
 from atelier_desk.storage.graph import file_key, is_entity_id, project_key
-from atelier_desk.storage.repositories.projects import NAME_TAKEN
+from atelier_desk.storage.repositories.projects import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot
@@ -108,7 +108,7 @@ class ProjectService:
         folder = await self._folder(root) if root else ""
         known = await self._repo.list()
         if any(each.name.casefold() == wanted.casefold() for each in known):
-            raise ConflictError(NAME_TAKEN, name=wanted)
+            raise ConflictError(NAME_IN_USE, name=wanted)
         now = self._context.clock.now()
         project = Project(name=wanted, root=folder, embedded=embedded, watched=watched, created_at=now, updated_at=now)
         keys = {project_key(each.id) for each in (*known, *await self._repo.leaving())}
@@ -169,11 +169,11 @@ class ProjectService:
     async def delete(self, project_id: str) -> int:
         """Delete a project and its index; its folder is not touched. Returns the number of deleted rows."""
         await self._repo.get(project_id)
-        await self._ingestions.forget(project_id)
+        await self._ingestions.drop(project_id)
         count = await self._repo.delete(project_id)
         await self._finish_deletions()
         await self.load()
-        await self._indexes.forget(project_id)
+        await self._indexes.delete(project_id)
         self._announce(project_id)
         return count
 
@@ -215,7 +215,7 @@ class ProjectService:
         elif len(known) == len(project.readable):
             raise UsageError(N_("Nobody said that {path} is read."), path=below or project.root)
         async with self._ingestions.aside(project):  # later indexing respects this
-            await self._forget(project_id, below)
+            await self._remove_below(project_id, below)
             project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
             await self._repo.save(project)
         await self.ingest(project_id, [below])
@@ -311,7 +311,7 @@ class ProjectService:
         self._announce(project.id if project is not None else "")
         return project
 
-    async def go_on(self) -> None:
+    async def resume_pending(self) -> None:
         """Resume unfinished work, and watch the watched projects."""
         await self._finish_deletions()
         for project in await self._repo.list():
@@ -434,9 +434,9 @@ class ProjectService:
         project = await self._repo.get(project_id)
         below = path if is_address(path) else _below(project, path)
         async with self._ingestions.aside(project):
-            return await self._forget(project_id, below)
+            return await self._remove_below(project_id, below)
 
-    async def _forget(self, project_id: str, below: str) -> int:
+    async def _remove_below(self, project_id: str, below: str) -> int:
         index = await self._indexes.get(project_id)
         gone = [each.path for each in await self._repo.files(project_id) if _lies_in(each.path, below)]
         for each in gone:
@@ -517,7 +517,7 @@ class ProjectService:
         for project in await self._repo.leaving():
             with contextlib.suppress(NotFoundError):  # concurrent completion
                 await self._repo.delete(project.id)
-            await self._indexes.forget(project.id)
+            await self._indexes.delete(project.id)
 
     async def _home(self, entity_id: str) -> tuple[Project, ProjectIndex]:
         """Return the project of an entity, and its index."""

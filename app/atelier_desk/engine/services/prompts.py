@@ -11,10 +11,10 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.domain.skill import Invocation, SkillUse
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
-from atelier_desk.storage.repositories.prompts import NAME_TAKEN
+from atelier_desk.storage.repositories.prompts import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.diffs import digest
@@ -70,16 +70,16 @@ class PromptService:
         old = None if id is None else await repo.get(id)
         other = await repo.named(draft.name)
         if other is not None and other.id != id:
-            raise ConflictError(NAME_TAKEN, name=draft.name)
+            raise ConflictError(NAME_IN_USE, name=draft.name)
         if old is None and len(await repo.list()) >= limits.PROMPTS:
             raise LimitError(N_("There are {most} prompts already; more are not kept. Delete one first."), most=limits.PROMPTS)
         now = self._context.clock.now()
         # Pasted text may contain lone surrogates, which databases refuse.
-        values = {**{name: mended(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}
+        values = {**{name: sanitized(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}
         prompt = old.model_copy(update=values) if old is not None else Prompt(**values, created_at=now)
-        return await self._keep(prompt)
+        return await self._save(prompt)
 
-    async def _keep(self, prompt: Prompt) -> Prompt:
+    async def _save(self, prompt: Prompt) -> Prompt:
         await self._context.repos.prompts.save(prompt)
         self._context.bus.changed("prompt", prompt.id)
         return prompt
@@ -93,7 +93,7 @@ class PromptService:
 
     async def put_back(self, prompt: Prompt) -> Prompt:
         """Restore a deleted prompt, under another name if its own was taken meanwhile."""
-        return await self._keep(prompt.model_copy(update={"name": await self._free_name(prompt.name)}))
+        return await self._save(prompt.model_copy(update={"name": await self._free_name(prompt.name)}))
 
     async def duplicate(self, prompt_id: str) -> Prompt:
         """Return a copy under a free name, with the same origin."""

@@ -66,14 +66,14 @@ class ProviderService:
         if new and config.name in known:
             raise ConflictError(N_("A provider named {name} already exists."), name=config.name)
         if config.name not in known and not config.has_key:
-            await self._forget_secrets(config)  # a kill or a full disk can have left secrets of a former one
+            await self._delete_secrets(config)  # a kill or a full disk can have left secrets of a former one
         await self._context.repos.providers.save(config)
         if config.name in (await self._context.settings.get()).provider_names:  # the former holder of the name is no longer found by it
             await self._context.settings.update(provider_names=lambda names: {was: now for was, now in names.items() if was != config.name})
         await self._release(config)
         if config.name in known:
-            await self._forget_headers(known[config.name], keep=config)
-        await self._forget(config.name)
+            await self._delete_header_secrets(known[config.name], keep=config)
+        await self._close(config.name)
         self._context.bus.changed("provider", config.name)
         return config
 
@@ -109,10 +109,10 @@ class ProviderService:
         for agent in agents:
             self._context.bus.changed("agent", agent.id)
         try:
-            await self._forget_secrets(config)
+            await self._delete_secrets(config)
         except StorageError:
             log.warning("The key of %s stands under its former name too until that is used again.", renamed.name)
-        await self._forget(config.name)
+        await self._close(config.name)
         self._context.bus.changed("provider", renamed.name)
         return renamed
 
@@ -132,10 +132,10 @@ class ProviderService:
         )
         if config.has_key:
             await asyncio.to_thread(self._context.vault.delete, name)
-        await self._forget_headers(config)
+        await self._delete_header_secrets(config)
         await self._context.repos.providers.delete(name)
         await self._release(None, name)
-        await self._forget(name)
+        await self._close(name)
         self._context.bus.changed("provider", name)
 
     async def test(self, name: str, *, load: bool = True) -> ProviderHealth:
@@ -209,7 +209,7 @@ class ProviderService:
         config = await self.get(name)
         await self.save(config.model_copy(update={"headers": {**config.headers, **dict.fromkeys(values, "")}}))
         kept = [await asyncio.to_thread(self._context.vault.set_header, config.name, header, value) for header, value in values.items()]
-        await self._forget(config.name)
+        await self._close(config.name)
         return all(kept)
 
     async def clear_key(self, name: str) -> None:
@@ -310,18 +310,18 @@ class ProviderService:
         for provider in opened:
             await provider.aclose()
 
-    async def _forget_headers(self, config: ProviderConfig, *, keep: ProviderConfig | None = None) -> None:
+    async def _delete_header_secrets(self, config: ProviderConfig, *, keep: ProviderConfig | None = None) -> None:
         """Remove header values from the keyring that are no longer needed."""
         kept = {header.lower() for header, form in keep.headers.items() if not form} if keep is not None else set()
         for header, form in config.headers.items():
             if not form and header.lower() not in kept:
                 await asyncio.to_thread(self._context.vault.delete_header, config.name, header)
 
-    async def _forget_secrets(self, config: ProviderConfig) -> None:
+    async def _delete_secrets(self, config: ProviderConfig) -> None:
         """Delete secrets stored under a name without a provider."""
-        await asyncio.to_thread(self._context.vault.forget, config.name, _own_headers(config))
+        await asyncio.to_thread(self._context.vault.delete_provider, config.name, _own_headers(config))
 
-    async def _forget(self, name: str) -> None:
+    async def _close(self, name: str) -> None:
         self._context.models.forget(name)
         async with self._lock:
             provider = self._open.pop(name, None)

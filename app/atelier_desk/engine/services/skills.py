@@ -15,7 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
-from atelier_desk.engine.attached_text import looks_secret
+from atelier_desk.engine.attached_text import is_secret_name
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -136,7 +136,7 @@ class SkillService:
             log.warning("skills could not be listed", exc_info=True)
             return ()
         return tuple(
-            SkillFacts(name=row.name, description=_told(row.found.text), folder=row.found.folder, scope=row.found.scope)
+            SkillFacts(name=row.name, description=_skill_text(row.found.text), folder=row.found.folder, scope=row.found.scope)
             for row in rows
             if row.usable and row.found.text is not None and row.found.kind == "skill" and row.found.text.by_model
         )
@@ -266,7 +266,7 @@ class SkillService:
         held = [rule for rule in await self._context.repos.rules.list() if rule.scope is not RuleScope.FOLDER or rule.scope_id in here]
         denials = Denials(path_denials.bans(held), [*folders], home_folder())
         roots = [self._context.workspace_files.root(each) for each in where]
-        text = _bounded(await in_tool_thread(file_references.included, text, roots, looks_secret, denials), found.file)
+        text = _bounded(await in_tool_thread(file_references.included, text, roots, is_secret_name, denials), found.file)
         use = SkillUse(name=row.name, folder=await _folder(found), digest=digest(said.body.encode()))
         read = await in_tool_thread(self._context.workspace_files.marks.of, found.file)
         return Invocation(kind=found.kind, use=use, source=found.file, text=text, arguments=given.strip(), read=next(iter(read), ""))
@@ -305,7 +305,7 @@ def _within(path: str, folders: Iterable[str]) -> bool:
     return any(Path(path).is_relative_to(folder) for folder in folders)
 
 
-def _told(said: Text) -> str:
+def _skill_text(said: Text) -> str:
     """Return the description for models, with the file patterns it is for."""
     return f"{said.description} (Only for work on files like {', '.join(said.paths)}.)" if said.paths else said.description
 

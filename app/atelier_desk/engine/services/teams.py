@@ -21,7 +21,7 @@ from atelier_desk.engine.services.team.views import AgentNode, Timeline, Turn
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry, TranscriptReader
 from atelier_desk.support.i18n import N_
 
-TAPES_KEPT = 2
+MAX_RECORDINGS = 2
 """Teams whose events stay in memory while their past is displayed."""
 
 _ALIVE = (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED)
@@ -133,7 +133,7 @@ class TeamService:
                 events, tasks, runs = await asyncio.gather(self._events(row), self._task_events(workflow_id), links)
                 tape = self._tapes[root_run_id] = RecordedRun(workflow_id, root_run_id, events, tasks, branch_of(runs, row.id), until=last)
             self._tapes.move_to_end(root_run_id)
-            while len(self._tapes) > TAPES_KEPT:
+            while len(self._tapes) > MAX_RECORDINGS:
                 self._tapes.popitem(last=False)
         return tape.at(seq)
 

@@ -34,7 +34,7 @@ class UsageService:
             (each.day, each.workflow_id, each.agent_name, each.provider, each.model): UsageSum(each.usage, each.requests, each.duration_ms)
             for each in await self._context.repos.history.usage(since, zone)
         }
-        for spent in await used.spent(since):
+        for spent in await used.used_since(since):
             key = (spent.time.astimezone(zone).date(), spent.workflow_id, spent.agent_name, spent.provider, spent.model)
             sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
@@ -47,19 +47,19 @@ class UsageService:
         """How many of how many workflows were read, while ``rows`` first reads those that are new to the index; None when it has all."""
         return self._context.repos.history.reading
 
-    async def spent_since(self, since: datetime) -> float:
+    async def cost_since(self, since: datetime) -> float:
         """Return the cost of requests since then in US dollars, as far as prices are known, including deleted ones.
 
         Copied workflows cost nothing: usage with equal time and figures counts once. A refund lowers only its own run.
         """
-        kept = await self._context.repos.used.spent(since)
+        kept = await self._context.repos.used.used_since(since)
         return await self._context.repos.history.cost(since) + sum(max(0.0, each.usage.cost) for each in kept)
 
     async def month(self) -> MonthUsage:
         """Return this month's cost, and the limit."""
         now = self._context.clock.now()
         settings = await self._context.settings.get()
-        spent = await self.spent_since(month_start(now))
+        spent = await self.cost_since(month_start(now))
         return MonthUsage(month_of(now), spent, settings.monthly_cost_limit, settings.monthly_unpriced == month_of(now))
 
     async def warn(self, month: str) -> None:

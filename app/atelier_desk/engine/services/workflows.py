@@ -24,7 +24,7 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import free_name
-from atelier_desk.engine.usage_totals import spent_by
+from atelier_desk.engine.usage_totals import usage_of
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 
@@ -285,11 +285,11 @@ class WorkflowService:
 
         Its usage stays in the totals, without a name.
         """
-        from atelier_desk.workspace.checkpoints.leftovers import forget
+        from atelier_desk.workspace.checkpoints.leftovers import delete_undo_data
 
         removed = await self._purge(workflow_id)
         try:
-            await in_storage_thread(forget, self._context.workspace_files, workflow_id)
+            await in_storage_thread(delete_undo_data, self._context.workspace_files, workflow_id)
         except (OSError, UsageError):
             log.warning("the undo data of a workflow was not deleted: cleaning does it", exc_info=True)
         return removed
@@ -297,8 +297,8 @@ class WorkflowService:
     async def _purge(self, workflow_id: str) -> dict[str, int]:
         await self._stop(workflow_id)
         repos = self._context.repos
-        removed = await repos.workflows.purge(workflow_id, await spent_by(repos, [run.id for run in await repos.runs.list(workflow_id)]))
-        self._forget(workflow_id)
+        removed = await repos.workflows.purge(workflow_id, await usage_of(repos, [run.id for run in await repos.runs.list(workflow_id)]))
+        self._drop_caches(workflow_id)
         self._context.gate.forget(workflow_id)
         self._changed(workflow_id)
         return removed
@@ -314,7 +314,7 @@ class WorkflowService:
             await self._purge(expired_id)  # its undo data stays for a while: after a restore another database may know it
         for workflow_id in {run.workflow_id for run in await self._context.repos.runs.deleted_before(oldest)}:
             await self._context.journal.purge_branches(workflow_id, oldest)
-            self._transcripts.forget(workflow_id)
+            self._transcripts.invalidate(workflow_id)
             self._changed(workflow_id)
         return len(expired)
 
@@ -354,7 +354,7 @@ class WorkflowService:
         if all(run.id != run_id for run in runs):
             raise NotFoundError(N_("The workflow has no turn {run_id}."), run_id=run_id)
         await self._context.journal.show_branch(workflow_id, newest_under(runs, run_id))
-        self._transcripts.forget(workflow_id)
+        self._transcripts.invalidate(workflow_id)
         return await self.get(workflow_id)
 
     async def delete_branch(self, workflow_id: str, run_id: str) -> Workflow:
@@ -403,7 +403,7 @@ class WorkflowService:
 
     async def _show(self, workflow_id: str, head: str | None, deleted_runs: dict[str, datetime | None]) -> Workflow:
         await self._context.journal.show_branch(workflow_id, head, deleted_runs)
-        self._transcripts.forget(workflow_id)
+        self._transcripts.invalidate(workflow_id)
         self._changed(workflow_id)
         return await self.get(workflow_id)
 
@@ -422,7 +422,7 @@ class WorkflowService:
         if format != "md":
             raise UsageError(N_("Unknown format {format}; allowed: json, md."), format=format)
         workflow = await self.get(workflow_id)
-        entries = await self._whole_transcript(workflow)
+        entries = await self._full_transcript(workflow)
         return to_markdown(workflow, entries, await self._tasks(workflow_id))
 
     async def left_out_files(self, workflow_id: str) -> builtins.list[str]:
@@ -453,7 +453,7 @@ class WorkflowService:
         All or nothing. A new workflow whose rows have ids of another one is imported as a copy.
 
         Raises:
-            ConflictError: ``taken``: it would be overwritten, and another workflow has rows with ids of the file.
+            ConflictError: ``existing_names``: it would be overwritten, and another workflow has rows with ids of the file.
         """
         from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
@@ -505,17 +505,17 @@ class WorkflowService:
         if name is not None:
             file = file.model_copy(update={"workflow": file.workflow.model_copy(update={"name": name})})
         await WorkflowWriter(self._context).write(file, replace=replace)
-        self._forget(file.workflow.id)
+        self._drop_caches(file.workflow.id)
         self._changed(file.workflow.id)
         return await self.get(file.workflow.id)
 
     async def _free_name(self, name: str) -> str:
-        return await free_name(name, self._context.repos.workflows.taken)
+        return await free_name(name, self._context.repos.workflows.existing_names)
 
     async def _tasks(self, workflow_id: str) -> builtins.list[Task]:
         return await self._context.repos.tasks.list(workflow_id, limit=limits.LIST_MAX)
 
-    async def _whole_transcript(self, workflow: Workflow) -> builtins.list[TranscriptEntry]:
+    async def _full_transcript(self, workflow: Workflow) -> builtins.list[TranscriptEntry]:
         entries: builtins.list[TranscriptEntry] = []
         before: int | None = None
         while batch := await self._transcripts.read(workflow, before=before, limit=limits.LIST_MAX):
@@ -534,8 +534,8 @@ class WorkflowService:
         self._changed(workflow_id)
         return workflow
 
-    def _forget(self, workflow_id: str) -> None:
-        self._transcripts.forget(workflow_id)
+    def _drop_caches(self, workflow_id: str) -> None:
+        self._transcripts.invalidate(workflow_id)
         self._context.runs.live.forget(workflow_id)
 
     def _changed(self, workflow_id: str) -> None:

@@ -104,9 +104,9 @@ class TeamBroker:
             base, agent_id = found.config, found.id
             wanted_tools = self._configured(base)
         else:
-            like = await self._alike(state)
+            like = await self._template_agent(state)
             base = await self._made_up(state, like, request)
-            wanted_tools = self._wanted(request, own, own if like is state.agent else self._configured(like))
+            wanted_tools = self._requested_tools(request, own, own if like is state.agent else self._configured(like))
             if request.mcp_servers is not None:
                 wanted_tools = tuple(name for name in wanted_tools if self._of_servers(name, request.mcp_servers))
         if request.budget is not None:
@@ -171,7 +171,7 @@ class TeamBroker:
         }
         return base.model_copy(update=changes), withheld
 
-    async def _alike(self, state: RunState) -> AgentConfig:
+    async def _template_agent(self, state: RunState) -> AgentConfig:
         """Return the agent on which an ad-hoc one is based: its parent, or the default for a direct call."""
         return await self._env.default_agent(state.workflow_id) if state.agent.provider == DIRECT_CALL else state.agent
 
@@ -206,7 +206,7 @@ class TeamBroker:
                 raise ToolError(f"The model {config.provider}/{config.model} cannot be used: {error}", code="unknown_model") from error
         return config
 
-    def _wanted(self, request: ChildRequest, own: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
+    def _requested_tools(self, request: ChildRequest, own: Sequence[str], usual: Sequence[str]) -> tuple[str, ...]:
         if request.tools is None and not request.sections:
             return tuple(usual)
         names = list(request.tools or ())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.live_runs import LiveRuns
 
 EVERY_S = 0.25
-TOLD = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})
+REPORTED_EVENTS = frozenset({ChunkType.TOOL_START, ChunkType.TOOL_END, ChunkType.USAGE, ChunkType.TOKEN})
 """Event types that trigger a report, at the maximum rate; a streamed token shows activity."""
 
 
@@ -30,7 +30,7 @@ class ProgressReporter:
     def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
         self._env = env
         self._live = live
-        self._told: dict[str, float] = {}
+        self._reported_at: dict[str, float] = {}
         self._tools: dict[str, tuple[str, str]] = {}
         """By run: the running tool and its display name."""
         self._due: dict[str, asyncio.Task[None]] = {}
@@ -40,43 +40,43 @@ class ProgressReporter:
         """Stop reporting."""
         self._unsubscribe()
         for run_id in list(self._due):
-            self._forget(run_id)
+            self._discard(run_id)
 
     def _note(self, event: StreamEvent) -> None:
         if event.depth == 0 or event.parent_run_id is None:
             return
         match event.payload:
             case RunStatusChanged(status=status) if RunStatus(status).final:
-                self._forget(event.run_id)
+                self._discard(event.run_id)
                 return
             case ToolStart() as started:
                 self._tools[event.run_id] = started.tool, started.presentation.title
             case ToolEnd():
                 self._tools.pop(event.run_id, None)
-        if event.chunk_type not in TOLD or event.run_id in self._due:
+        if event.chunk_type not in REPORTED_EVENTS or event.run_id in self._due:
             return
-        early = self._told.get(event.run_id, -EVERY_S) + EVERY_S - self._env.clock.monotonic()
+        early = self._reported_at.get(event.run_id, -EVERY_S) + EVERY_S - self._env.clock.monotonic()
         if early <= 0:
-            self._tell(event.parent_run_id, event.run_id)
+            self._report(event.parent_run_id, event.run_id)
         else:
             # The last event before a long silence is reported too.
-            later = self._tell_in(early, event.parent_run_id, event.run_id)
+            later = self._report_later(early, event.parent_run_id, event.run_id)
             self._due[event.run_id] = background.start(later, "sub-agent progress", self._env.bus.failed)
 
-    async def _tell_in(self, seconds: float, parent_id: str, run_id: str) -> None:
+    async def _report_later(self, seconds: float, parent_id: str, run_id: str) -> None:
         await self._env.clock.sleep(seconds)
         del self._due[run_id]
-        self._tell(parent_id, run_id)
+        self._report(parent_id, run_id)
 
-    def _forget(self, run_id: str) -> None:
-        self._told.pop(run_id, None)
+    def _discard(self, run_id: str) -> None:
+        self._reported_at.pop(run_id, None)
         self._tools.pop(run_id, None)
         due = self._due.pop(run_id, None)
         if due is not None:
             due.cancel()
 
-    def _tell(self, parent_id: str, run_id: str) -> None:
-        self._told[run_id] = self._env.clock.monotonic()
+    def _report(self, parent_id: str, run_id: str) -> None:
+        self._reported_at[run_id] = self._env.clock.monotonic()
         parent, live = self._live.get(parent_id), self._live.get(run_id)
         if parent is None or live is None or parent.handle.state is None or live.handle.state is None:
             return

@@ -42,7 +42,7 @@ class TeamPort(Protocol):
         """End a running sub-agent."""
         ...
 
-    def desk(self, handle: RunHandle) -> Team:
+    def broker(self, handle: RunHandle) -> Team:
         """Return the interface of the planning tools for this run."""
         ...
 

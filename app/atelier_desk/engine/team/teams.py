@@ -76,7 +76,7 @@ class Teams:
         self.alive: dict[str, set[str]] = {}
         self.breakers = AgentBreakers(env.clock)
 
-    def desk(self, handle: RunHandle) -> Team:
+    def broker(self, handle: RunHandle) -> Team:
         return TeamBroker(self._env, self, handle)
 
     def free_slots(self, root_run_id: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atelier_desk.domain.encodings import LOOKED_AT, guessed, marked
+from atelier_desk.domain.encodings import SAMPLE_BYTES, guessed, marked
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 
@@ -14,7 +14,7 @@ def is_binary(head: bytes) -> bool:
 
     A zero byte without a UTF-16 or UTF-32 mark, or many control characters.
     """
-    head = head[:LOOKED_AT]
+    head = head[:SAMPLE_BYTES]
     if marked(head):
         return False
     return b"\0" in head or len(_CONTROL.findall(head)) * 20 > len(head)

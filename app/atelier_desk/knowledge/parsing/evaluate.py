@@ -25,7 +25,7 @@ DEPTH = 24
 
 
 class Evaluator:
-    """Resolves names in the files of one project. Results are cached until ``forget``."""
+    """Resolves names in the files of one project. Results are cached until ``invalidate``."""
 
     def __init__(self, files: dict[str, FileSymbols], places: Places, packages: dict[str, set[str]]) -> None:
         self.files, self.places, self.packages = files, places, packages
@@ -38,7 +38,7 @@ class Evaluator:
         self._apart: dict[str, dict[str, list[tuple[str, int]]]] | None = None
         self.manifests: dict[str, str] = {}
 
-    def forget(self, path: str) -> None:
+    def invalidate(self, path: str) -> None:
         self._tables.pop(path, None)
         self._names.clear()
         self._members.clear()

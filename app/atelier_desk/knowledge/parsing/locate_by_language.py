@@ -16,7 +16,7 @@ def located(names: Names, file: FileSymbols, module: str) -> tuple[str | None, s
     places, path = names.places, file.path
     match file.language:
         case "go":
-            return _go(names, module)
+            return _go_package(names, module)
         case "rust":
             found = rust_path(names, file, -1, module.split("::"), 12)
             first = module.split("::", 1)[0]
@@ -39,7 +39,7 @@ def located(names: Names, file: FileSymbols, module: str) -> tuple[str | None, s
     return places.file(module, path), module
 
 
-def _go(names: Names, module: str) -> tuple[str | None, str]:
+def _go_package(names: Names, module: str) -> tuple[str | None, str]:
     """Resolve a package by its module path in ``go.mod``, otherwise by the folders its path ends with."""
     parts = module.split("/")
     for count in range(len(parts), 0, -1):

@@ -92,7 +92,7 @@ class Resolver:
             if symbol.type != "section":
                 self._by_name.setdefault(symbol.name, set()).add((file.path, index))
         self._stale.add(file.path)
-        self._evaluator.forget(file.path)
+        self._evaluator.invalidate(file.path)
 
     def remove(self, path: str) -> None:
         """Remove a file."""
@@ -101,7 +101,7 @@ class Resolver:
             self._changed |= _difference(before, None)
             self._drop(before)
             self._stale.discard(path)
-            self._evaluator.forget(path)
+            self._evaluator.invalidate(path)
 
     def _drop(self, file: FileSymbols) -> None:
         del self.files[file.path]

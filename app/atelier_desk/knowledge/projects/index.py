@@ -118,7 +118,7 @@ class ProjectIndex:
             before = {each.id: self.row_of[each.id] for each in entities if each.id in self.row_of}
             texts = {each: entry[_DIGEST] for each, row in before.items() if (entry := self.entries[row]) is not None}
             vectors = {each: self.vectors.matrix[row] for each, row in before.items() if self.vectors is not None and self._has(row)}
-            self._forget(list(before), edges=False)
+            self._remove_rows(list(before), edges=False)
             self._add(entities)
             if before and len(self.edges):
                 new_row = np.arange(len(self.entries), dtype=np.int32)
@@ -137,7 +137,7 @@ class ProjectIndex:
     def remove(self, ids: Iterable[str]) -> None:
         """Remove entities and their incoming relations; unknown ids are ignored."""
         with self.lock:
-            self._forget([each for each in ids if each in self.row_of], edges=True)
+            self._remove_rows([each for each in ids if each in self.row_of], edges=True)
 
     def of_file(self, key: str) -> list[str]:
         """Return the ids of the entities in a file."""
@@ -317,7 +317,7 @@ class ProjectIndex:
             }
             self.edges.add({name: np.array(values, dtype=COLUMNS[name]) for name, values in columns.items()})
 
-    def _forget(self, ids: Sequence[str], *, edges: bool) -> None:
+    def _remove_rows(self, ids: Sequence[str], *, edges: bool) -> None:
         import numpy as np
 
         rows = [self.row_of.pop(each) for each in ids]

@@ -44,7 +44,7 @@ class ProjectIndexes:
         self._embedder = embedder
         self._indexes: dict[str, ProjectIndex] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        self._kept: dict[str, str] = {}
+        self._saved_states: dict[str, str] = {}
 
     async def get(self, project_id: str) -> ProjectIndex:
         """Return the index of a project; the first call loads it."""
@@ -54,7 +54,7 @@ class ProjectIndexes:
                 index = await self._from_file(project_id) or await self._from_rows(project_id)
                 self._indexes[project_id] = index
             if not self._same_embedder(index):
-                await self._take_vectors(index)
+                await self._load_vectors(index)
                 await in_tool_thread(index.prepare)
             return index
 
@@ -64,22 +64,22 @@ class ProjectIndexes:
         if index is not None and index.wasteful:
             del self._indexes[project_id]
 
-    async def forget(self, project_id: str) -> None:
+    async def delete(self, project_id: str) -> None:
         """Remove the index and the file of a deleted project."""
         self._indexes.pop(project_id, None)
         await in_tool_thread(lambda: self._path(project_id).unlink(missing_ok=True))
 
-    async def keep(self, project_id: str) -> None:
+    async def save(self, project_id: str) -> None:
         """Write the file, unless it is up to date or the index is small. The project must not change meanwhile."""
         index = self._indexes.get(project_id)
         if index is None or len(index) < FILE_FROM:
             return
         stamp = await self._repo.stamp(project_id)
-        if not stamp or self._kept.get(project_id) == stamp:
+        if not stamp or self._saved_states.get(project_id) == stamp:
             return
         try:
             await in_tool_thread(lambda: index_file.write(self._path(project_id), _parts(index), stamp))
-            self._kept[project_id] = stamp
+            self._saved_states[project_id] = stamp
         except OSError as error:
             log.warning("the index of a project is not kept: %s", error)
 
@@ -97,7 +97,7 @@ class ProjectIndexes:
         index = await in_tool_thread(index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index)
         if index is None:
             return None
-        self._kept[project_id] = stamp
+        self._saved_states[project_id] = stamp
         if self._same_embedder(index):
             await self._fill(index)
         await in_tool_thread(index.prepare)
@@ -116,11 +116,11 @@ class ProjectIndexes:
             if not edges:
                 break
             await in_tool_thread(index.add_edges, edges)
-        await self._take_vectors(index)
+        await self._load_vectors(index)
         await in_tool_thread(index.prepare)
         return index
 
-    async def _take_vectors(self, index: ProjectIndex) -> None:
+    async def _load_vectors(self, index: ProjectIndex) -> None:
         embedder = self._embedder()
         index.use(RowVectors(embedder.id, embedder.dimension) if embedder is not None else None)
         await self._fill(index)

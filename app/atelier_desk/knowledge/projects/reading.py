@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOT_UNDERSTOOD = N_("Not understood at line {lines}; the rest was read.")
 NO_TEXT = N_("No text was found in it: its pages may be pictures.")
-KEPT = 600
+MAX_STORED_CHARACTERS = 600
 """Characters stored of a scope's source, for previews and vectors; the rest is read from the file."""
 BODY = 12 * WORDS
 """Characters of a section whose words are searchable."""
@@ -112,7 +112,7 @@ def packed(ids: list[str], file: FileSymbols) -> str:
     return base64.b64encode(zlib.compress(marshal.dumps(values), 1)).decode()
 
 
-def kept(text: str) -> StoredFile:
+def unpacked(text: str) -> StoredFile:
     """Inverse of ``packed``."""
     ids, path, kind, language, package, *lists, references, names = marshal.loads(zlib.decompress(base64.b64decode(text)))  # noqa: S302
     symbols_, imports, bindings, links = lists
@@ -150,7 +150,9 @@ def _scopes(key: str, path: str, found: Parsed, data: bytes, ids: list[str]) -> 
     lines = [words(line) for line in data.decode("utf-8", "replace").split("\n")] if found.scopes else []
     members = _members(found)
     for index, (scope, own) in enumerate(zip(found.scopes, ids, strict=True)):
-        text = data[scope.start : min(scope.end, scope.start + 4 * KEPT)].decode("utf-8", "replace")[:KEPT]
+        text = data[scope.start : min(scope.end, scope.start + 4 * MAX_STORED_CHARACTERS)].decode("utf-8", "replace")[
+            :MAX_STORED_CHARACTERS
+        ]
         body = list(islice(chain.from_iterable(_own_lines(lines, scope, members.get(index, ()))), WORDS))
         parent = ids[scope.parent] if scope.parent >= 0 else file_entity(key)
         vector = digest("scope", scope.qualified, scope.signature, scope.docstring, text)

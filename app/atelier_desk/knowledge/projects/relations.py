@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from atelier_desk.knowledge.parsing.resolve import Resolved, Resolver
-from atelier_desk.knowledge.projects.reading import kept
+from atelier_desk.knowledge.projects.reading import unpacked
 from atelier_desk.storage.graph import file_entity, file_key_of, package_of
 
 
@@ -18,10 +18,10 @@ class Relator:
         self._ids: dict[str, list[str]] = {}
         self._resolver = Resolver()
 
-    def tell(self, path: str, symbols: str | None) -> None:
+    def update_symbols(self, path: str, symbols: str | None) -> None:
         """Set the symbols of a file (from ``reading.read``); None removes it."""
         if symbols:
-            found = kept(symbols)
+            found = unpacked(symbols)
             self._ids[path] = found.ids
             self._resolver.update(found.symbols)
         else:

@@ -29,7 +29,7 @@ class QueryTerms:
 
     def __init__(self, query: str) -> None:
         said = words(query)
-        self._said = frozenset(said) | frozenset(f"~{stem(word)}" for word in said)
+        self._terms = frozenset(said) | frozenset(f"~{stem(word)}" for word in said)
         self._tests = not _ASKED.isdisjoint(said)
 
     def weighed(self, score: float, kind: str, name: str, path: str) -> float:
@@ -40,7 +40,7 @@ class QueryTerms:
     def covered(self, name: str) -> float:
         """Return the fraction of a name's words that the query contains, 0–1."""
         asked = _name(name)
-        return sum(word in self._said or short in self._said for word, short in asked) / len(asked) if asked else 0.0
+        return sum(word in self._terms or short in self._terms for word, short in asked) / len(asked) if asked else 0.0
 
 
 @lru_cache(maxsize=20_000)

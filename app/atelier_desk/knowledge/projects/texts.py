@@ -14,7 +14,7 @@ WORDS = 400
 """Maximum words of an entity's body that are searchable."""
 EMBEDDED = 700
 """Characters of the text that is embedded."""
-NAME, WITHIN, PLACE, SAID = 4, 2, 1, 2
+NAME, WITHIN, PLACE, DOCSTRING = 4, 2, 1, 2
 """Weights of a word in the name, the containing scope, the path and the docstring; in the body it counts once."""
 STEM = 4
 """Letters of a stem.
@@ -48,7 +48,7 @@ def terms(name: str, place: str, said: str, body: Sequence[str], within: str = "
     ``body`` is a list of words, ``within`` the name with its containing scope.
     """
     often = Counter(body[:WORDS])
-    for found, weight in ((words(name), NAME), (words(within), WITHIN), (words(place), PLACE), (words(said[:4_000]), SAID)):
+    for found, weight in ((words(name), NAME), (words(within), WITHIN), (words(place), PLACE), (words(said[:4_000]), DOCSTRING)):
         for word in found:
             often[word] += weight
     counts: dict[int, int] = {}

@@ -54,7 +54,7 @@ class MessageParser(EventStreamParser):
             self.ended = True
         return []
 
-    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure
         deltas = self._start(answer)
@@ -66,7 +66,7 @@ class MessageParser(EventStreamParser):
 
     def extra(self) -> dict[str, Any]:
         """Return the order of the blocks, if there is reasoning among them."""
-        blocks = [_kept(self._blocks[index]) for index in sorted(self._blocks)]
+        blocks = [_stored_block(self._blocks[index]) for index in sorted(self._blocks)]
         return {BLOCKS: blocks} if any(block["type"] in THOUGHTS for block in blocks) else {}
 
     def _start(self, message: dict[str, Any]) -> list[ChatDelta]:
@@ -144,5 +144,5 @@ class MessageParser(EventStreamParser):
             )
 
 
-def _kept(block: Block) -> Block:
+def _stored_block(block: Block) -> Block:
     return {"type": "tool_use"} if block["type"] == "tool_use" else block

@@ -13,14 +13,14 @@ from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.anthropic import turns
 from atelier_desk.llm.anthropic.output import closed
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.anthropic.thinking import ADAPTIVE, DISABLED, ENABLED, Takes, is_on, takes, thinking, told
+from atelier_desk.llm.anthropic.thinking import ADAPTIVE, DISABLED, ENABLED, Takes, is_on, thinking, thinking_support, with_capabilities
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.profiles import merge_profile, profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.fields import flag, object_of, positive
-from atelier_desk.llm.replies.provider_data import wants_data
+from atelier_desk.llm.replies.provider_data import needs_provider_data
 from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.anthropic.com/v1"
@@ -57,7 +57,7 @@ class AnthropicProvider(HttpProvider):
         """See ``HttpProvider``."""
         super().__init__(*given, **options)
         self._longest: dict[str, int] = {}
-        self._takes: dict[str, Takes] = {}
+        self._thinking_support: dict[str, Takes] = {}
 
     @staticmethod
     def base_url(configured: str) -> str:
@@ -69,7 +69,7 @@ class AnthropicProvider(HttpProvider):
         return KeyStyle.X_API_KEY
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        known = self._takes.get(request.model) or takes(request.model)
+        known = self._thinking_support.get(request.model) or thinking_support(request.model)
         system, conversation = turns.turns(request.messages)
         longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
         max_tokens = min(request.max_tokens, longest)
@@ -96,7 +96,7 @@ class AnthropicProvider(HttpProvider):
         """Also return the kind of reasoning, parts of ``output_config`` and cache marks by name, and ``max_tokens`` with
         its maximum.
         """
-        if error.status not in REFUSAL_STATUSES or wants_data(error):
+        if error.status not in REFUSAL_STATUSES or needs_provider_data(error):
             return set()
         most = _TOO_LONG.search(str(error.params.get("detail", "")))
         if most is not None and payload["max_tokens"] > int(most[1]) > 0:
@@ -133,7 +133,7 @@ class AnthropicProvider(HttpProvider):
     def _info(self, item: dict[str, Any]) -> ModelInfo:
         name, label = item["id"], item.get("display_name")
         capabilities = object_of(item, "capabilities")
-        self._takes[name] = told(takes(name), capabilities)
+        self._thinking_support[name] = with_capabilities(thinking_support(name), capabilities)
         window, longest = (positive(item.get(field)) for field in ("max_input_tokens", "max_tokens"))
         if longest:
             self._longest[name] = longest

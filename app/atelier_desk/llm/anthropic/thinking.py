@@ -56,13 +56,13 @@ _FAMILIES = (
 )
 
 
-def takes(model: str) -> Takes:
+def thinking_support(model: str) -> Takes:
     """Return the options of a model, by name."""
     name = bare_name(model)
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))
 
 
-def told(known: Takes, capabilities: Any) -> Takes:
+def with_capabilities(known: Takes, capabilities: Any) -> Takes:
     """Return the options updated by the model list (``capabilities``)."""
     types = {name: _supported(capabilities, "thinking", "types", name) for name in (ADAPTIVE, ENABLED, DISABLED)}
     facts = {"adaptive": types[ADAPTIVE], "budget": types[ENABLED], "off": types[DISABLED]}

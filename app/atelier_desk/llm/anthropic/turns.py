@@ -38,7 +38,7 @@ def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
     for message in arranged:
         if message.role is Role.ASSISTANT:
             open_ids = [unused_id(call.id, used, _ID) for call in message.tool_calls]
-            _append(out, "assistant", _said(message, open_ids))
+            _append(out, "assistant", _assistant_blocks(message, open_ids))
         elif message.role is Role.TOOL:
             _append(out, "user", [_result(message, open_ids.pop(0))])
         else:
@@ -102,7 +102,7 @@ def _append(out: list[dict[str, Any]], role: str, blocks: list[Block]) -> None:
         out.append({"role": role, "content": blocks})
 
 
-def _said(message: ChatMessage, ids: list[str]) -> list[Block]:
+def _assistant_blocks(message: ChatMessage, ids: list[str]) -> list[Block]:
     calls = [
         {"type": "tool_use", "id": id, "name": function_name(call.name), "input": arguments_object(call)}
         for id, call in zip(ids, message.tool_calls, strict=True)

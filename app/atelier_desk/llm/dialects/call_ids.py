@@ -28,7 +28,7 @@ class CallIds:
         return digest.hexdigest()
 
     @cached_property
-    def taken(self) -> frozenset[str]:
+    def used(self) -> frozenset[str]:
         """Ids already used in the conversation."""
         return frozenset(call.id for message in self._request.messages for call in message.tool_calls)
 

@@ -42,7 +42,7 @@ async def settle_calls(reply: ChatReply, ids: CallIds, *, first: int = 0) -> lis
     """
     cut = reply.finish_reason is FinishReason.LENGTH
     last = len(reply.tool_calls) - 1
-    taken = set(ids.taken)
+    taken = set(ids.used)
     calls = []
     for position, call in enumerate(reply.tool_calls[: CALLS + 1]):
         identifier = call.id if call.id and call.id not in taken else ids.at(first + position)

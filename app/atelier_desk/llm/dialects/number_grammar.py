@@ -100,7 +100,7 @@ def number_rule(schema: dict[str, object]) -> str:
         options.append(f'{whole} ("." [0-9]{{0,6}} [1-9])?' if not (low_out and least == low and least >= 0) else _above(least, most - 1))
     if least < 0 and -least - 1 >= max(-most, 0):
         options.append(f'"-" {natural_range(max(-most, 0), -least - 1)} "." [0-9]{{0,6}} [1-9]')
-    options.append(_whole_numbers(least + (low_out and least == low), most - (high_out and most == high)))
+    options.append(_integers(least + (low_out and least == low), most - (high_out and most == high)))
     options = [option for option in options if option]
     if not options:
         raise ValueError(f"no number the grammar can write fits {schema}")
@@ -111,5 +111,5 @@ def _above(low: int, high: int) -> str:
     return f'{natural_range(low, high)} "." [0-9]{{0,6}} [1-9]'
 
 
-def _whole_numbers(low: int, high: int) -> str:
+def _integers(low: int, high: int) -> str:
     return integer_range(low, high) if low <= high else ""

@@ -134,7 +134,7 @@ def _in_fence(text: str) -> str | None:
 _FENCE_LENGTH = 3
 
 
-def _mend(text: str) -> dict[str, object] | None:
+def _repair(text: str) -> dict[str, object] | None:
     """Return json_repair's result if it is a non-empty JSON object."""
     from json_repair import repair_json
 
@@ -194,7 +194,7 @@ async def parse_arguments(text: str, *, truncated: bool = False) -> ParsedArgume
     if "{" in text and _followed(text):
         return ParsedArguments(error=MORE)
     if "{" in text and len(text.encode("utf-8", "replace")) <= REPAIR_BYTES:
-        mended = await asyncio.to_thread(_mend, text)
+        mended = await asyncio.to_thread(_repair, text)
         if mended is not None:
             return ParsedArguments(mended, repaired=True)
     return ParsedArguments(error=f"The arguments are not valid JSON ({problem}). Write one JSON object that fits the tool's schema.")

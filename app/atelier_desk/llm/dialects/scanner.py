@@ -133,7 +133,7 @@ class CallScanner:
         self._at = 0
         self._code = CodeSpans()
         self._out: list[Piece] = []
-        self._said: list[str] = []
+        self._text_parts: list[str] = []
         self._open: ScannedCall | None = None
         self._header = ""
         self._begun = _Begun.BLANK
@@ -173,15 +173,15 @@ class CallScanner:
         self._show_arguments()
         return self._out
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if text:
             self._code.advance(text)
-            self._said.append(text)
+            self._text_parts.append(text)
 
     def _show_text(self) -> None:
-        if self._said:
-            self._out.append(TextPiece("".join(self._said)))
-            self._said = []
+        if self._text_parts:
+            self._out.append(TextPiece("".join(self._text_parts)))
+            self._text_parts = []
 
     def _show_arguments(self) -> None:
         if self._open is not None and self._begun is _Begun.SURE and len(self._fragments) > self._shown:
@@ -192,10 +192,10 @@ class CallScanner:
         """Advance to the next possible tag; False if more input is needed."""
         found = _CANDIDATE.search(self._text, self._at)
         if found is None:
-            self._say(self._text[self._at :])
+            self._add_text(self._text[self._at :])
             self._at = len(self._text)
             return False
-        self._say(self._text[self._at : found.start()])
+        self._add_text(self._text[self._at : found.start()])
         self._at = found.start()
         tag = _Tag.NO if self._code.inside else _open_tag(self._text, self._at, final)
         if tag is _Tag.MAYBE:
@@ -203,7 +203,7 @@ class CallScanner:
         if isinstance(tag, _OpenTag):
             self._begin(tag)
         else:
-            self._say("<")
+            self._add_text("<")
             self._at += 1
         return True
 
@@ -231,12 +231,12 @@ class CallScanner:
     def _give_back(self) -> None:
         """Discard the started call: emit it as text."""
         self._open = None
-        self._say(self._header + "".join(self._fragments))
+        self._add_text(self._header + "".join(self._fragments))
 
     def _step_blank(self) -> bool:
         """Examine the first character after the opening tag; False if it has not arrived."""
         found = _NOT_BLANK.search(self._text, self._at)
-        self._keep(found.start() if found else len(self._text))
+        self._add_arguments(found.start() if found else len(self._text))
         if found is None:
             return False
         if found[0] in "{`":
@@ -252,7 +252,7 @@ class CallScanner:
         found = _AFTER_JSON.search(self._text, self._at, max(self._at, end))
         if found is not None:
             return self._step_tag(found.start(), final)
-        self._keep(min(len(self._text), max(self._at, end)))
+        self._add_arguments(min(len(self._text), max(self._at, end)))
         if self._size < _DOUBTFUL_CHARACTERS:
             return False
         self._give_back()
@@ -269,12 +269,12 @@ class CallScanner:
             return self._step_string()
         found = (_AFTER_JSON if self._object_over else _IN_JSON).search(text, start)
         if found is None:
-            self._keep(len(text))
+            self._add_arguments(len(text))
             return False
         char, at = found[0], found.start()
         if char == "<":
             return self._step_tag(at, final)
-        self._keep(at + 1)
+        self._add_arguments(at + 1)
         if char == '"':
             self._in_string = self._depth > 0
         elif char in "{[":
@@ -294,17 +294,17 @@ class CallScanner:
             at += 1
         found = _IN_STRING.search(self._text, at)
         if found is None:
-            self._keep(len(self._text))
+            self._add_arguments(len(self._text))
             return False
         if found[0] == '"':
             self._in_string = False
         self._escaped = found[0] == "\\"
-        self._keep(found.end())
+        self._add_arguments(found.end())
         return not self._escaped
 
     def _step_tag(self, at: int, final: bool) -> bool:
         """Handle ``<`` outside strings: the end of the call, the start of another, or just a character."""
-        self._keep(at)
+        self._add_arguments(at)
         if close := _CLOSE.match(self._text, at):
             self._be_sure()
             self._at = close.end()
@@ -317,14 +317,14 @@ class CallScanner:
         if tag is _Tag.MAYBE:
             return False
         if not isinstance(tag, _OpenTag):
-            self._keep(at + 1)
+            self._add_arguments(at + 1)
         elif self._begun is _Begun.SURE:
             self._end(Flaw.NESTED)
         else:
             self._give_back()
         return True
 
-    def _keep(self, end: int) -> None:
+    def _add_arguments(self, end: int) -> None:
         """Add the text up to ``end`` to the arguments, within the limit."""
         fragment = self._text[self._at : end]
         self._at = end

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from atelier_desk.support.worker.child import Tell, serve
+from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.support.worker.frames import Reply
 
@@ -20,7 +20,7 @@ class _Embedding:
 
     _model: Any = None
 
-    def answer(self, request: dict[str, Any], _data: bytes, _tell: Tell) -> Reply:
+    def answer(self, request: dict[str, Any], _data: bytes, _tell: Report) -> Reply:
         if "model" in request:
             try:
                 from sentence_transformers import SentenceTransformer

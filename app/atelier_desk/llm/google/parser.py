@@ -33,9 +33,9 @@ class ContentParser(EventStreamParser):
         self._calls = 0
 
     def event(self, event: Event) -> list[ChatDelta]:
-        return self.whole(self.decode(event.data))
+        return self.parse_body(self.decode(event.data))
 
-    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
         """Parse an answer or a part of one: they have the same format."""
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure

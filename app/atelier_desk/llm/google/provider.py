@@ -13,13 +13,13 @@ from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google import turns
 from atelier_desk.llm.google.parser import ContentParser
-from atelier_desk.llm.google.thinking import Takes, takes, thinking
-from atelier_desk.llm.profiles import looks_like_embedder, merge_profile, profile
+from atelier_desk.llm.google.thinking import Takes, thinking, thinking_support
+from atelier_desk.llm.profiles import is_embedder_name, merge_profile, profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.fields import flag, positive, string_of
-from atelier_desk.llm.replies.provider_data import wants_data
+from atelier_desk.llm.replies.provider_data import needs_provider_data
 from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
@@ -36,10 +36,10 @@ _LEVEL = re.compile(r"thinking level (minimal|low|medium|high) is not supported"
 _NO_TEXT = re.compile(r"-(tts|image|live|native-audio)(-|$)")
 """Models that answer only in audio or images."""
 # Patterns of the API's messages, and the field to omit then; the first one that was sent applies.
-_BESIDE_TOOLS = re.compile(r"function calling with a response mime type", re.IGNORECASE)
-FORM_BESIDE_TOOLS = "responseJsonSchema with tools"
+_NOT_WITH_TOOLS = re.compile(r"function calling with a response mime type", re.IGNORECASE)
+SCHEMA_WITH_TOOLS = "responseJsonSchema with tools"
 """Marks a model that refuses a response schema together with tools. It accepts one without."""
-_SAID = (
+_KNOWN_REFUSALS = (
     (r"developer instruction|system[_ ]?instruction", "systemInstruction"),
     (r"json mode|response[_ ]?mime|response[_ ]?(json[_ ]?)?schema", "responseJsonSchema"),
     (r"thinking[_ ]?level", "thinkingLevel"),
@@ -81,7 +81,7 @@ class GoogleProvider(HttpProvider):
         return _page(model, "streamGenerateContent?alt=sse")
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        known = takes(request.model) if self._thinks.get(request.model) is not False else Takes()
+        known = thinking_support(request.model) if self._thinks.get(request.model) is not False else Takes()
         system, conversation = turns.contents(request.messages, signed=known.signs)
         if "systemInstruction" in refused and system:
             conversation[0]["parts"].insert(0, {"text": system})
@@ -95,7 +95,7 @@ class GoogleProvider(HttpProvider):
             "seed": request.seed,
             "thinkingConfig": thinking(request, known, refused, max_tokens),
         }
-        alone = not request.tools or FORM_BESIDE_TOOLS not in refused
+        alone = not request.tools or SCHEMA_WITH_TOOLS not in refused
         if request.response_schema is not None and "responseJsonSchema" not in refused and alone:
             generation |= {"responseMimeType": "application/json", "responseJsonSchema": request.response_schema}
         return {
@@ -107,7 +107,7 @@ class GoogleProvider(HttpProvider):
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
         """Also return levels and budgets of reasoning, and the maximum reply length with its number."""
-        if error.status not in REFUSAL_STATUSES or error.code != "bad_request" or wants_data(error):
+        if error.status not in REFUSAL_STATUSES or error.code != "bad_request" or needs_provider_data(error):
             return set()
         detail = str(error.params.get("detail", ""))
         generation = payload["generationConfig"]
@@ -117,13 +117,13 @@ class GoogleProvider(HttpProvider):
             return {f"maxOutputTokens {most[2]}"}
         if level := _LEVEL.search(detail):
             return {f"level {level[1].lower()}"}
-        if "tools" in payload and "responseJsonSchema" in generation and _BESIDE_TOOLS.search(detail):
-            return {FORM_BESIDE_TOOLS}
+        if "tools" in payload and "responseJsonSchema" in generation and _NOT_WITH_TOOLS.search(detail):
+            return {SCHEMA_WITH_TOOLS}
         thought = generation.get("thinkingConfig", {})
         if thought.get("thinkingBudget") == 0 and "budget" in detail.lower():
             return {"budget 0"}
         sent = {*payload, *generation, *thought}
-        return next(({field} for said, field in _SAID if field in sent and re.search(said, detail, re.IGNORECASE)), set())
+        return next(({field} for said, field in _KNOWN_REFUSALS if field in sent and re.search(said, detail, re.IGNORECASE)), set())
 
     def parser(self, request: ChatRequest, where: ErrorLocation) -> StreamParser:
         return ContentParser(request, where)
@@ -153,7 +153,7 @@ class GoogleProvider(HttpProvider):
     def _info(self, item: dict[str, Any]) -> ModelInfo | None:
         name = string_of(item, "name").removeprefix("models/")
         methods = item.get("supportedGenerationMethods")
-        embedding = "embedContent" in methods if isinstance(methods, list) else looks_like_embedder(name)
+        embedding = "embedContent" in methods if isinstance(methods, list) else is_embedder_name(name)
         chat = "generateContent" in methods if isinstance(methods, list) else not embedding
         if not name or not (chat or embedding) or _NO_TEXT.search(name):
             return None

@@ -54,7 +54,7 @@ _FAMILIES = (
 )
 
 
-def takes(model: str) -> Takes:
+def thinking_support(model: str) -> Takes:
     """Return the options of a model, by name."""
     name = bare_name(model)
     return next(known for pattern, known in _FAMILIES if re.match(pattern, name))

@@ -43,7 +43,7 @@ def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, lis
     for message in arranged:
         if message.role is Role.ASSISTANT:
             waiting = [(unused_id(call.id, used, _ID), wire_name(call.name)) for call in message.tool_calls]
-            out.append({"role": "model", "parts": _said(message, waiting)})
+            out.append({"role": "model", "parts": _model_parts(message, waiting)})
         elif message.role is Role.TOOL:
             result = _result(message, *waiting.pop(0))
             if _is_results(out[-1]):
@@ -71,7 +71,7 @@ def wire_name(name: str) -> str:
     return found if found[0].isalpha() or found[0] == "_" else f"_{found}"[:64]
 
 
-def _said(message: ChatMessage, named: list[tuple[str, str]]) -> list[Block]:
+def _model_parts(message: ChatMessage, named: list[tuple[str, str]]) -> list[Block]:
     calls = [
         {
             "functionCall": {"id": id, "name": name, "args": arguments_object(call)},

@@ -90,7 +90,7 @@ def open_task(data: dict[str, Any], wanted: str) -> str | None:
         name = _words(str(task.get("name")))
         if task.get("status") == "completed" or not name or not said:
             continue
-        share = sum(any(_alike(word, other) for other in said) for word in name) / min(len(name), len(said))
+        share = sum(any(_same_stem(word, other) for other in said) for word in name) / min(len(name), len(said))
         if share > best:
             best, found = share, str(task.get("id"))
     return found if best >= _ENOUGH else None
@@ -100,7 +100,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w{3,}", text.casefold())
 
 
-def _alike(first: str, second: str) -> bool:
+def _same_stem(first: str, second: str) -> bool:
     size = min(len(first), len(second), 5)
     return first[:size] == second[:size]
 

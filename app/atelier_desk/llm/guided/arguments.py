@@ -75,7 +75,7 @@ def spans(text: str, language: Language) -> list[str]:
     return [span for span in found if span][:_MAX_SPANS]
 
 
-def take_priority(text: str, language: Language) -> tuple[int | None, str]:
+def parse_priority(text: str, language: Language) -> tuple[int | None, str]:
     """Return the priority named in a message, 1 (most urgent) to 5, and the text without it."""
     for pattern, level in language.priority:
         match = pattern.search(text)

@@ -69,8 +69,8 @@ def writing(turn: Turn, action: Action, argument: str) -> ChatReply:
     if action is REMEMBER:
         kind = fill.memory_type(argument, turn.language)
         return calling(turn, action, {"type": kind, "content": argument})
-    level, _rest = fill.take_priority(turn.text, turn.language)
-    _level, name = fill.take_priority(argument, turn.language)
+    level, _rest = fill.parse_priority(turn.text, turn.language)
+    _level, name = fill.parse_priority(argument, turn.language)
     arguments = {"name": (name or argument)[: limits.TASK_NAME]}
     return calling(turn, action, arguments if level is None else {**arguments, "priority": level})
 

@@ -145,7 +145,7 @@ class Downloads:
         self._states.pop(id, None)
         target = self._target(entry)
         await asyncio.to_thread(target.unlink, missing_ok=True)
-        await asyncio.to_thread(self._store.forget, target)
+        await asyncio.to_thread(self._store.drop, target)
         self._changed(id)
 
     async def wait(self, id: str) -> DownloadState | None:

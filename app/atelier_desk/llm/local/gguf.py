@@ -16,7 +16,7 @@ _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: 
 _STRING, _ARRAY = 8, 9
 _MAX_STRING = 16 * 1024 * 1024
 _MAX_COUNT = 10_000_000
-_KEEP_ARRAY = 64
+_MAX_ARRAY = 64
 """Longer arrays (vocabularies) are skipped."""
 
 _BLOCKS = {
@@ -117,10 +117,10 @@ def _tensor_bytes(kind: int, shape: list[int]) -> int:
 
 def _scalar(file: BinaryIO, code: str) -> Any:
     layout = struct.Struct("<" + code)
-    return layout.unpack(_take(file, layout.size))[0]
+    return layout.unpack(_read_exact(file, layout.size))[0]
 
 
-def _take(file: BinaryIO, size: int) -> bytes:
+def _read_exact(file: BinaryIO, size: int) -> bytes:
     data = file.read(size)
     if len(data) < size:
         raise EOFError(f"{size - len(data)} bytes are missing")
@@ -131,7 +131,7 @@ def _string(file: BinaryIO) -> str:
     size = _scalar(file, "Q")
     if size > _MAX_STRING:
         raise GgufFormatError("the head names an impossibly long text")
-    return _take(file, size).decode("utf-8", errors="replace")
+    return _read_exact(file, size).decode("utf-8", errors="replace")
 
 
 def _value(file: BinaryIO, kind: int) -> Any:
@@ -146,7 +146,7 @@ def _value(file: BinaryIO, kind: int) -> Any:
     inner, count = _scalar(file, "I"), _scalar(file, "Q")
     if count > _MAX_COUNT:
         raise GgufFormatError("the head names an impossibly long list")
-    if count <= _KEEP_ARRAY:
+    if count <= _MAX_ARRAY:
         return [_value(file, inner) for _ in range(count)]
     if inner in _SCALARS:
         file.seek(struct.calcsize("<" + _SCALARS[inner]) * count, 1)

@@ -153,7 +153,7 @@ class ModelStore:
         manifest["checked"][str(path)] = {"sha256": sha256, "size": status.st_size, "mtime_ns": status.st_mtime_ns}
         self._save(manifest)
 
-    def forget(self, path: Path) -> None:
+    def drop(self, path: Path) -> None:
         """Forget a deleted file."""
         manifest = self._manifest()
         manifest["downloaded"].pop(self._key(path), None)

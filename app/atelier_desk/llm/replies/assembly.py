@@ -21,7 +21,7 @@ from atelier_desk.domain.model_messages import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.llm.replies.provider_data import kept
+from atelier_desk.llm.replies.provider_data import storable
 from atelier_desk.llm.replies.think_tags import ALL_BEFORE, ThinkSplitter
 
 
@@ -145,7 +145,7 @@ class ReplyAssembler:
             usage=self.usage,
             finish_reason=reason,
             model=self.model,
-            provider_data=kept(*self._source, self.extra),
+            provider_data=storable(*self._source, self.extra),
         )
         return [*deltas, ReplyDone(reply=reply)]
 
@@ -182,7 +182,7 @@ class ReplyAssembler:
             arguments=arguments,
             raw=text if error else None,
             error=error,
-            provider_data=kept(*self._source, call.extra),
+            provider_data=storable(*self._source, call.extra),
         )
 
     def _unique(self, id: str) -> str:

@@ -41,7 +41,7 @@ class ChatCompletionParser(EventStreamParser):
     def event(self, event: Event) -> list[ChatDelta]:
         return self._chunk(self.decode(event.data), event.name)
 
-    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
         deltas = self._chunk(answer, "message")
         self.complete = self.complete or bool(answer.get("choices"))
         return deltas

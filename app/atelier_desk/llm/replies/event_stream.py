@@ -37,7 +37,7 @@ class EventStreamParser(ABC):
         """
 
     @abstractmethod
-    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
         """Like ``event`` for an answer in one body."""
 
     @abstractmethod
@@ -59,14 +59,14 @@ class EventStreamParser(ABC):
         if self._body is not None:
             self._body.append(data)
             return []
-        return self._take(self._events.feed(data))
+        return self._parse_events(self._events.feed(data))
 
     def close(self) -> list[ChatDelta]:
         """See ``StreamParser.close``."""
         if self._body is not None:
-            deltas = self.whole(self.decode(b"".join(self._body).decode("utf-8-sig", errors="replace")))
+            deltas = self.parse_body(self.decode(b"".join(self._body).decode("utf-8-sig", errors="replace")))
         else:
-            deltas = self._take(self._events.flush())
+            deltas = self._parse_events(self._events.flush())
         if not (self.complete or self.ended):
             raise provider_error(self.where, "truncated", "no end mark")
         self.assembler.extra = self.extra()
@@ -82,7 +82,7 @@ class EventStreamParser(ABC):
             raise provider_error(self.where, "bad_response", data[:80])
         return value
 
-    def _take(self, events: list[Event]) -> list[ChatDelta]:
+    def _parse_events(self, events: list[Event]) -> list[ChatDelta]:
         deltas: list[ChatDelta] = []
         for event in events:
             if self.ended:

@@ -31,7 +31,7 @@ _WANTED = re.compile(
 )
 
 
-def kept(provider: str, model: str, value: dict[str, Any]) -> ProviderData | None:
+def storable(provider: str, model: str, value: dict[str, Any]) -> ProviderData | None:
     """Return the value to store from a reply.
 
     None if there is none, or if it contains an API key, which must not reach the disk.
@@ -84,6 +84,6 @@ def _as_text(call: ToolCall) -> str:
     return f"[Called {call.name} with {arguments_text(call)}]"
 
 
-def wants_data(error: ProviderError) -> bool:
+def needs_provider_data(error: ProviderError) -> bool:
     """Whether a server refused a request because expected data was missing or altered."""
     return error.code in ("bad_request", "not_found") and _WANTED.search(str(error.params.get("detail", ""))) is not None

@@ -15,7 +15,7 @@ from atelier_desk.llm.wire.sse import Event
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
 _THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
-_KEPT = ("id", "summary", "content", "encrypted_content")
+_STORED_FIELDS = ("id", "summary", "content", "encrypted_content")
 """Fields of a reasoning item that are sent back."""
 
 
@@ -52,12 +52,12 @@ class ResponseParser(EventStreamParser):
         if kind == "response.output_item.done":
             return self._item(self._place(object_of(data, "item"), index), object_of(data, "item"))
         if kind in _ENDS:
-            deltas = self.whole(object_of(data, "response"))
+            deltas = self.parse_body(object_of(data, "response"))
             self.complete = self.ended = True
             return deltas
         return []
 
-    def whole(self, answer: dict[str, Any]) -> list[ChatDelta]:
+    def parse_body(self, answer: dict[str, Any]) -> list[ChatDelta]:
         """Parse a response: items that were not streamed, and the finish reason."""
         if (failure := payload_error(self.where, answer)) is not None:
             raise failure
@@ -118,7 +118,7 @@ class ResponseParser(EventStreamParser):
             return deltas
         if kind == REASONING:
             if item.get("encrypted_content") or item.get("content"):  # the server could not find any other
-                self._blocks[index] = {"type": REASONING, **{field: item[field] for field in _KEPT if item.get(field) is not None}}
+                self._blocks[index] = {"type": REASONING, **{field: item[field] for field in _STORED_FIELDS if item.get(field) is not None}}
                 self._blocks[index].setdefault("summary", [])
             told = objects_of(item, "summary") or objects_of(item, "content")
             return [] if index in self._thought else self._think(index, GAP.join(string_of(part, "text") for part in told))

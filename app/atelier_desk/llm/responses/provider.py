@@ -12,10 +12,10 @@ from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_sc
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.provider_data import wants_data
+from atelier_desk.llm.replies.provider_data import needs_provider_data
 from atelier_desk.llm.responses import turns
 from atelier_desk.llm.responses.parser import ResponseParser
-from atelier_desk.llm.responses.reasoning import reasoning, takes
+from atelier_desk.llm.responses.reasoning import reasoning, reasoning_support
 
 LEAST_TOKENS = 16
 """Minimum reply length of the API, in tokens."""
@@ -43,7 +43,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
         return OpenAICompatibleProvider.base_url(configured.strip().rstrip("/").removesuffix("/responses"))
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
-        known = takes(request.model)
+        known = reasoning_support(request.model)
         system, conversation = turns.items(request.messages)
         longest = profile(self.kind, request.model).max_output or request.max_tokens
         thought = reasoning(request, known, refused)
@@ -69,7 +69,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:
         """Also return single efforts, and summaries, which OpenAI gives only to verified organisations."""
-        if error.status not in REFUSAL_STATUSES or wants_data(error):
+        if error.status not in REFUSAL_STATUSES or needs_provider_data(error):
             return set()
         thought = payload.get("reasoning", {})
         detail, field = str(error.params.get("detail", "")), str(error.params.get("field", ""))

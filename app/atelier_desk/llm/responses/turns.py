@@ -34,7 +34,7 @@ def items(messages: Sequence[ChatMessage]) -> tuple[str, list[Block]]:
     for message in arranged:
         if message.role is Role.ASSISTANT:
             open_ids = [unused_id(call.id, used, _ID) for call in message.tool_calls]
-            out += _said(message, open_ids)
+            out += _output_items(message, open_ids)
         elif message.role is Role.TOOL:
             out.append({"type": "function_call_output", "call_id": open_ids.pop(0), "output": message.content})
         else:
@@ -55,7 +55,7 @@ def cache_key(system: str, items: Sequence[Block]) -> str:
     return hashlib.sha256(f"{system}\0{items[0]}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _said(message: ChatMessage, ids: list[str]) -> list[Block]:
+def _output_items(message: ChatMessage, ids: list[str]) -> list[Block]:
     calls = [
         {"type": "function_call", "call_id": id, "name": function_name(call.name), "arguments": arguments_text(call)}
         for id, call in zip(ids, message.tool_calls, strict=True)

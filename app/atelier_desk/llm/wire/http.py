@@ -274,7 +274,9 @@ class HttpClient:
         try:
             if self._credentials is not None:
                 headers |= await self._credentials()
-            request = client.build_request(method, self._whole(where.url), content=body, headers=headers, extensions={"trace": opened.note})
+            request = client.build_request(
+                method, self._full_url(where.url), content=body, headers=headers, extensions={"trace": opened.note}
+            )
             return await watchdog.run(client.send(request, stream=True))
         except Stalled:
             failure = no_answer(where, watchdog.limit_s, self._proxy)
@@ -286,7 +288,7 @@ class HttpClient:
             headers.clear()
         raise failure
 
-    def _whole(self, url: str) -> str:
+    def _full_url(self, url: str) -> str:
         return f"{url}{'&' if '?' in url else '?'}{self._query}" if self._query else url
 
     async def _refusal(self, response: httpx.Response, answer: StreamedResponse, where: ErrorLocation) -> ProviderError:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound=BaseException)
 
-KEPT_OPEN = 64
+MAX_IDLE_CONNECTIONS = 64
 """Maximum idle connections kept open per server: three workflows with fifteen sub-agents each, and some more."""
 SUSPENDED_S = 5.0
 """Seconds by which the wall clock runs ahead of the monotonic one after suspension.
@@ -204,7 +204,7 @@ def make_client(where: ErrorLocation, base_url: str, ca_file: str, connect_s: fl
         verify=tls,
         proxy=through,
         timeout=httpx.Timeout(None, connect=connect_s),
-        limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_OPEN, keepalive_expiry=30.0),
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=30.0),
         follow_redirects=False,
         trust_env=False,
         headers={"user-agent": "Atelier"},

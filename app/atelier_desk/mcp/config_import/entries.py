@@ -95,15 +95,15 @@ class _Inputs:
         return tuple(self._asks.values())
 
     def env(self, name: str, text: str) -> str:
-        return self._whole(f"env:{name}", text) if _INPUT.fullmatch(text) else self.argument(text)
+        return self._setting(f"env:{name}", text) if _INPUT.fullmatch(text) else self.argument(text)
 
     def header(self, name: str, text: str) -> str:
         if not _INPUT.search(text):
             return text
         if _INPUT.fullmatch(text):
-            return self._whole(f"header:{name}", text)
+            return self._setting(f"header:{name}", text)
         # "Bearer ${input:token}": what is asked for is the whole header.
-        said = self._said(text)
+        said = self._description(text)
         self._asks[f"header:{name}"] = Ask(f"header:{name}", f"{_INPUT.sub('…', text)} {said}".strip(), secret=True)
         return ""
 
@@ -119,7 +119,7 @@ class _Inputs:
 
         return _INPUT.sub(variable, text)
 
-    def _whole(self, key: str, text: str) -> str:
+    def _setting(self, key: str, text: str) -> str:
         said = self._inputs.get(_INPUT.fullmatch(text)[1], {})  # type: ignore[index]
         choices = tuple(text_of(each) for each in rows(said.get("options")) if isinstance(each, str))
         default = text_of(said.get("default") or "")
@@ -127,7 +127,7 @@ class _Inputs:
         self._asks[key] = Ask(key, text_of(said.get("description") or ""), secret, value=default, choices=choices)
         return default
 
-    def _said(self, text: str) -> str:
+    def _description(self, text: str) -> str:
         found = _INPUT.search(text)
         return text_of(self._inputs.get(found[1], {}).get("description") or "") if found else ""
 

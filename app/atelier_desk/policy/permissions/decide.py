@@ -72,7 +72,7 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
             return found
     if level.policy.mode is ApprovalMode.PLAN and facts.changes:
         # Read-only was chosen for this workflow: a permission given elsewhere does not override it.
-        return _said(Action.DENY, "plan")
+        return _as_verdict(Action.DENY, "plan")
     if Concern.REPOSITORY in facts.concerns and not _settings_allowed(level, facts):
         # Before the mode's own verdict, so that the card shows what is special.
         action = Action.DENY if level.policy.mode is ApprovalMode.PLAN else Action.ASK
@@ -81,8 +81,8 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
     verdict = allowed or by_mode(level.policy, facts)
     if verdict.action is Action.ASK:
         # Report the special concern rather than that the profile asks about this kind of call.
-        special = next((concern for concern in _TOLD_FIRST if concern in facts.concerns), None)
-        return verdict if special is None else _said(Action.ASK, special.value, dict(facts.about).get(special, ""))
+        special = next((concern for concern in _PRIORITY_CONCERNS if concern in facts.concerns), None)
+        return verdict if special is None else _as_verdict(Action.ASK, special.value, dict(facts.about).get(special, ""))
     if verdict.action is not Action.ALLOW:
         return verdict
     for concern in Concern:
@@ -102,7 +102,7 @@ _NOT_IN_AUTO = frozenset({Concern.TAINTED})
 """Concerns that "auto" disables; all others still ask. See docs/permissions.md."""
 
 
-_TOLD_FIRST = (Concern.PROTECTED, Concern.TAINTED)
+_PRIORITY_CONCERNS = (Concern.PROTECTED, Concern.TAINTED)
 """Concerns that are reported first, whatever else asks."""
 
 
@@ -163,10 +163,10 @@ def _covers(read: Pattern, part: Part | None, facts: CallFacts, *, strictly: boo
 
 
 def _verdict(rule: PermissionRule, part: Part | None) -> Verdict:
-    return Verdict(action=rule.action, reason="rule", rule_id=rule.id, rule=rule.text, about=said(part))
+    return Verdict(action=rule.action, reason="rule", rule_id=rule.id, rule=rule.text, about=part_text(part))
 
 
-def said(part: Part | None) -> str:
+def part_text(part: Part | None) -> str:
     """Return a part of a call in displayable words."""
     match part:
         case CommandFact():
@@ -183,19 +183,19 @@ def by_mode(policy: ApprovalPolicy, facts: CallFacts) -> Verdict:
     """Return the verdict of the run's mode where no rule applies. See docs/permissions.md, "Profiles"."""
     mode = policy.mode
     if mode is ApprovalMode.PLAN:
-        return _said(Action.ALLOW, "plan")
+        return _as_verdict(Action.ALLOW, "plan")
     if facts.risk == "high" and policy.always_confirm_high:
-        return _said(Action.ASK, "risk_high")
+        return _as_verdict(Action.ASK, "risk_high")
     # Data that leaves the machine cannot be recalled: neither low risk nor an unasked kind sends it without approval.
     if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low and not facts.sends):
-        return _said(Action.ALLOW, "mode")
+        return _as_verdict(Action.ALLOW, "mode")
     if mode is ApprovalMode.MANUAL:
-        return _said(Action.ASK, "manual")
+        return _as_verdict(Action.ASK, "manual")
     if mode is ApprovalMode.EDIT and _undoable(facts):
-        return _said(Action.ALLOW, "mode")
+        return _as_verdict(Action.ALLOW, "mode")
     # Nor may a tool of an unasked kind change anything outside the workspace.
     leaves = facts.sends or (facts.changes and any(not path.inside for path in facts.paths))
-    return _said(Action.ASK, "selective") if leaves or policy.flags.asks(facts.kind) else _said(Action.ALLOW, "mode")
+    return _as_verdict(Action.ASK, "selective") if leaves or policy.flags.asks(facts.kind) else _as_verdict(Action.ALLOW, "mode")
 
 
 def _undoable(facts: CallFacts) -> bool:
@@ -204,7 +204,7 @@ def _undoable(facts: CallFacts) -> bool:
     return safe and bool(facts.commands or facts.paths) and all(path.inside for path in facts.paths) and not facts.hosts
 
 
-def _said(action: Action, reason: str, about: str = "") -> Verdict:
+def _as_verdict(action: Action, reason: str, about: str = "") -> Verdict:
     return Verdict(action=action, reason=reason, about=about)
 
 

@@ -291,7 +291,7 @@ class _Spelling(NamedTuple):
     Relative to the file system's root, to home, and to each granted folder that contains it.
     """
 
-    whole: str
+    full: str
     at_home: str | None
     below: tuple[str, ...]
 
@@ -312,7 +312,7 @@ def _seen(path: Path, home: str, *, folded: bool) -> tuple[_Spelling, ...]:
 def _covers_spelling(argument: str, seen: _Spelling) -> bool:
     start, line = _placed(argument)
     if start == "top":
-        return _line_covers(line, seen.whole)
+        return _line_covers(line, seen.full)
     if start == "home":
         return seen.at_home is not None and _line_covers(line, seen.at_home)
     read = _line(line)

@@ -64,7 +64,7 @@ class BackupInfo:
         damaged_rows: rows of its database that were already missing or damaged.
         replaced: after a restore, the folder that the replaced data went to.
         own: made by the data folder it was verified for, and unchanged since.
-        whole: nothing in it was damaged before the backup. Missing files are reported but do not count here: another
+        complete: nothing in it was damaged before the backup. Missing files are reported but do not count here: another
             backup would lack them too.
     """
 
@@ -81,7 +81,7 @@ class BackupInfo:
     own: bool = False
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         return not self.damaged and not self.damaged_rows and all(each.missing for each in self.attachments)
 
 

@@ -53,7 +53,7 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callab
         await shielded(preflight.require_room, datadir.database, before)
         stage = root / f"{restore.UNPACKING}{stamp_of(clock.now())}"
         try:
-            rows = await _write_anew(datadir.database, stage / datadir.database.name, clock, progress)
+            rows = await _rewrite(datadir.database, stage / datadir.database.name, clock, progress)
             await restore.replace_database(stage, root)
         finally:
             await shielded(shutil.rmtree, stage, ignore_errors=True)
@@ -64,7 +64,7 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callab
         lock.release()
 
 
-async def _write_anew(directory: Path, new: Path, clock: Clock, progress: Callable[[int], None] | None) -> int:
+async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Callable[[int], None] | None) -> int:
     """Fill a new database with the rows of a closed one and compare them. Returns the number of rows."""
     await shielded(new.mkdir, 0o700, parents=True)
     source = await Engine.open(directory)

@@ -120,7 +120,7 @@ def finish_restore(root: Path) -> Path | None:
             if (snapshots := DataDir(root).snapshots).is_dir():
                 shutil.rmtree(snapshots)
             sync_folder(root)
-            kept = _kept(aside, root / "backups")
+            kept = _replaced_place(aside, root / "backups")
             # Renamed first to a name that is never restored from: half deleted and without its mark, it would pass for
             # the folder's own.
             gone = root / f"{UNPACKING}{ready.name.removeprefix(RESTORING)}"
@@ -144,7 +144,7 @@ def _swap(present: Path, new: Path, aside: Path) -> None:
     new.replace(present)
 
 
-def _kept(aside: Path, backups: Path) -> Path | None:
+def _replaced_place(aside: Path, backups: Path) -> Path | None:
     """Move the replaced data to the backups if a rename can do that. Returns where it is."""
     place = backups / aside.name
     if not aside.exists():

@@ -33,7 +33,7 @@ class Artefacts:
         self._tentative: Counter[Path] = Counter()
         self._named: set[Path] = set()
 
-    async def keep(self, workflow_id: str, name: str, data: bytes, media_type: str, *, tentative: bool = False) -> ArtefactPart:
+    async def store(self, workflow_id: str, name: str, data: bytes, media_type: str, *, tentative: bool = False) -> ArtefactPart:
         """Store a file. Once started, it completes even if the caller is cancelled.
 
         Args:
@@ -79,7 +79,7 @@ class Artefacts:
         """Store a file for another workflow too. A missing or damaged file is skipped.
 
         Raises:
-            StorageError: as ``keep``.
+            StorageError: as ``store``.
         """
         source, target = self._path(source_id, part.sha256), self._path(target_id, part.sha256)
 

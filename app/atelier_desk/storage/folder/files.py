@@ -118,7 +118,7 @@ def stage(path: Path, data: bytes) -> None:
     write_atomic(_staged(path), data)
 
 
-def take_back(path: Path) -> None:
+def unstage(path: Path) -> None:
     """Delete what was staged for ``path``, and its folder if it is then empty."""
     _staged(path).unlink(missing_ok=True)
     with contextlib.suppress(OSError):

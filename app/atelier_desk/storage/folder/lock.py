@@ -144,14 +144,14 @@ async def shielded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
         raise
 
 
-def _forget() -> None:
+def _release_in_child() -> None:
     """Release locks in a forked child, which must not keep a folder locked after its parent has ended."""
     while _held:
         os.close(_held.pop().descriptor)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_release_in_child)
 
 
 def _try(folder: Path) -> int | None:

@@ -19,7 +19,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
-KEPT = 2
+MAX_SNAPSHOTS = 2
 """Files per workflow: the newest may belong to a turn that was regenerated since, on another branch."""
 LARGEST = 64 * 1024 * 1024
 """Maximum size of an uncompressed snapshot in bytes; a larger one is not stored."""
@@ -35,15 +35,15 @@ class SnapshotFiles:
 
     def __init__(self, datadir: DataDir, kept: bool = True) -> None:
         self._folder = datadir.snapshots
-        self._kept = kept
+        self._most = kept
 
     async def read(self, workflow_id: str) -> list[bytes]:
         """Return the undamaged snapshots of a workflow, newest first."""
-        return await in_storage_thread(self._read, workflow_id) if self._kept else []
+        return await in_storage_thread(self._read, workflow_id) if self._most else []
 
     async def write(self, workflow_id: str, run_id: str, data: bytes) -> None:
         """Add a snapshot and delete surplus older ones. Failures to write are ignored: it can be made again later."""
-        if self._kept and len(data) <= LARGEST:
+        if self._most and len(data) <= LARGEST:
             await in_storage_thread(self._write, workflow_id, run_id, data)
 
     async def remove(self, workflow_id: str) -> None:
@@ -54,7 +54,7 @@ class SnapshotFiles:
         """
         folder = files.files_of(self._folder, workflow_id)
         try:
-            if self._kept and folder.is_dir():
+            if self._most and folder.is_dir():
                 await in_storage_thread(shutil.rmtree, folder)
         except OSError as error:
             raise errors.from_os_error(error, folder) from error
@@ -70,7 +70,7 @@ class SnapshotFiles:
         try:
             folder = files.files_of(self._folder, workflow_id)
             files.write_atomic(folder / files.plain_name(run_id), _pack(data))
-            for old in _newest(folder)[KEPT:]:
+            for old in _newest(folder)[MAX_SNAPSHOTS:]:
                 old.unlink(missing_ok=True)
         except (OSError, StorageError) as error:
             _log.info("no snapshot of workflow %s: %s", workflow_id, error)

@@ -81,4 +81,4 @@ class PromptFrameRepository(Repository[PromptFrame]):
             if error.code != CODE:
                 raise
             return []
-        return self.table.decode_all(row for row in rows if self.table.is_whole(row))
+        return self.table.decode_all(row for row in rows if self.table.is_intact(row))

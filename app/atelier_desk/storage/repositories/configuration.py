@@ -13,14 +13,14 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.storage import damage, errors, tables
-from atelier_desk.storage.damaged_configuration import SETTING_HASHED, damaged_configuration, is_whole_setting
+from atelier_desk.storage.damaged_configuration import SETTING_HASHED, damaged_configuration, is_intact_setting
 from atelier_desk.storage.repositories.base import Repository, upsert
 from atelier_desk.storage.row_hash import row_hash
 from atelier_desk.storage.rows import record, to_json
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.i18n import N_
 
-NAME_TAKEN = N_("There is an agent with the name {name} already.")
+NAME_IN_USE = N_("There is an agent with the name {name} already.")
 
 
 class AgentRepository(Repository[Agent]):
@@ -39,7 +39,7 @@ class AgentRepository(Repository[Agent]):
             await self._store.write(upsert(self.table, agent))
         except StorageError as error:
             if "already contains" in str(error):
-                raise ConflictError(NAME_TAKEN, name=agent.name) from error
+                raise ConflictError(NAME_IN_USE, name=agent.name) from error
             raise
 
     async def by_name(self, name: str) -> Agent:
@@ -201,7 +201,7 @@ class SettingsRepository:
         rows, rules = await self._store.query(
             "RETURN [(SELECT id, `value`, hash FROM setting), (SELECT * FROM permission_rule WHERE held != true ORDER BY created_at, id)]"
         )
-        stored = {row["id"].id: json.loads(row["value"]) for row in rows if is_whole_setting(row)}
+        stored = {row["id"].id: json.loads(row["value"]) for row in rows if is_intact_setting(row)}
         known = {name: value for name, value in stored.items() if name in Settings.model_fields}
         return _accepted(known).with_rules(RuleRepository(self._store).readable(rules))
 

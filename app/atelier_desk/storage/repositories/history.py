@@ -40,7 +40,7 @@ from atelier_desk.storage.search.changes import (
     micros,
 )
 from atelier_desk.storage.search.index import REMOVED, IndexMatch, SearchIndex
-from atelier_desk.storage.search_terms import excerpt, said_in
+from atelier_desk.storage.search_terms import excerpt, matching_values
 from atelier_desk.storage.store import Store
 from atelier_desk.support import background
 from atelier_desk.support.i18n import _
@@ -153,7 +153,7 @@ class HistoryRepository:
 
     async def close(self) -> None:
         """Index pending changes and close the file. Called by the store."""
-        await self._take_in()
+        await self._index_changes()
         if self._index is not None:
             if self._current:
                 await self._note_commit()
@@ -221,7 +221,7 @@ class HistoryRepository:
 
     async def _sum(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         await self.bring_up_to_date()
-        await self._take_in()
+        await self._index_changes()
         return await self._in_turn(lambda index: index.read(ask))
 
     async def _mended(self, ask: Callable[[], Awaitable[T]]) -> T:
@@ -237,7 +237,7 @@ class HistoryRepository:
 
     async def _search(self, text: str, limit: int) -> builtins.list[SearchHit]:
         await self.bring_up_to_date()
-        await self._take_in()
+        await self._index_changes()
         hits: dict[tuple[str, str], SearchHit] = {}
         for parts in (False, True):
             before: int | None = None
@@ -305,7 +305,7 @@ class HistoryRepository:
             if self._index is not None:
                 await in_storage_thread(self._index.clear)
 
-    async def _take_in(self) -> None:
+    async def _index_changes(self) -> None:
         """Wait until all changes committed so far are indexed."""
         if self._worker is not None and not self._worker.done():
             self._now.set()
@@ -327,7 +327,7 @@ class HistoryRepository:
 
     async def _note_commit(self) -> None:
         """Record that the index includes the newest commit."""
-        await self._take_in()
+        await self._index_changes()
         number = str(self._store.commits)
         if self._current and not self._queue:
             try:
@@ -437,10 +437,10 @@ def _hit(kind: str, row: dict[str, Any], names: dict[str, str], runs: dict[str, 
     workflow = row["workflow"].id if row.get("workflow") is not None else ""
     call = kind == "tool_execution"
     run = runs.get(row["run"].id, {}) if row.get("run") is not None else {}
-    whole = kind not in _TABLES or _TABLES[kind].is_whole(row)
+    whole = kind not in _TABLES or _TABLES[kind].is_intact(row)
     row = readable(kind, row)
     said = row["content" if kind == "message" else "text"] if not call else ""
-    text = said_in((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else said
+    text = matching_values((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else said
     if not whole:
         text = _("This is not as it was written, because the data folder is damaged.")
     return SearchHit(

@@ -53,7 +53,7 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     home = {"home": record("workflow", workflow.id)}
     before = [guard(workflow.id)] if replace else []
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
-    before.append(Statement(errors.throw_taken(), {"claimed": claimed, **home}))
+    before.append(Statement(errors.throw_exists(), {"claimed": claimed, **home}))
     # Its sums are those of the runs it brings: what they had cost before they were deleted here is not counted beside them.
     requests = (RequestsRemoved(workflow_id=workflow.id),)
     before.append(Statement("DELETE spent WHERE workflow_id = $id RETURN NONE", {"id": workflow.id}, requests))
@@ -74,12 +74,12 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
         before.append(Statement("CREATE $row CONTENT $content RETURN NONE", {"row": row["id"], "content": row}, seen))
     memories, entries = await repos.memories.prepared(rows.memories)
     with repos.memories.changing():
-        async with repos.reports.beside(rows.reports) as reports:
+        async with repos.reports.staged(rows.reports) as reports:
             await repos.store.write(*before, *statements(rows.commit, {}, again=replace), *memories, *reports, *after)
         repos.store.last_hashes.clear()
         if replace:
             repos.memories.workflow_deleted(workflow.id)
-        repos.memories.tell(entries)
+        repos.memories.notify(entries)
     if replace:
         await repos.snapshots.remove(workflow.id)
         kept = {report.name for report, _text in rows.reports}

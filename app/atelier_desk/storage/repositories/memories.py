@@ -17,7 +17,7 @@ from atelier_desk.storage import errors, tables
 from atelier_desk.storage.language import language
 from atelier_desk.storage.memory_terms import MemoryTerms, Stems, is_current, pack
 from atelier_desk.storage.repositories.base import Repository, guard, page_size, some
-from atelier_desk.storage.repositories.memory_bin import binned, unbinned
+from atelier_desk.storage.repositories.memory_bin import copy_to_bin, unbinned
 from atelier_desk.storage.rows import plain_time, record, to_json
 from atelier_desk.storage.search.changes import RemovedDocument, document
 from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
@@ -118,7 +118,7 @@ class MemoryRepository(Repository[Memory]):
                 statements.append(_vector_statement(memory, vector))
         with self.changing():
             await self._store.write(*statements, stamp())
-            self.tell(entries)
+            self.notify(entries)
 
     @contextlib.contextmanager
     def changing(self) -> Iterator[None]:
@@ -146,12 +146,12 @@ class MemoryRepository(Repository[Memory]):
     async def prepared(self, memories: Sequence[Memory]) -> tuple[builtins.list[Statement], builtins.list[MemoryTerms]]:
         """Return statements that write memories without vectors, for a larger transaction.
 
-        Pass the entries to ``tell`` after it.
+        Pass the entries to ``notify`` after it.
         """
         rows, entries = await self._prepared([memory.model_copy(update={"embedder": ""}) for memory in memories])
         return [*rows, stamp()], entries
 
-    def tell(self, entries: Sequence[MemoryTerms]) -> None:
+    def notify(self, entries: Sequence[MemoryTerms]) -> None:
         """Notify followers of written memories."""
         for entry in entries:
             for follower in self._followers:
@@ -272,7 +272,7 @@ class MemoryRepository(Repository[Memory]):
         row = self.table.record(memory_id)
         await self._delete_rows(
             Statement(errors.throw_not_found(self.what), {"guarded": row}),
-            binned("id = $row", {"row": row}, self._store, to_json(merged) if merged is not None else None),
+            copy_to_bin("id = $row", {"row": row}, self._store, to_json(merged) if merged is not None else None),
             Statement("DELETE memory_vector WHERE memory = $row RETURN NONE", {"row": row}),
             Statement("DELETE $row RETURN NONE", {"row": row}),
             changed=[memory_id],
@@ -286,7 +286,7 @@ class MemoryRepository(Repository[Memory]):
         """
         params = {"type": type.value, "workflow": record("workflow", workflow_id or "")}
         condition = f"type = $type AND {_home(workflow_id)} AND proposed {'=' if proposed else '!='} true"
-        return await self._delete_where(condition, params, binned(condition, params, self._store))
+        return await self._delete_where(condition, params, copy_to_bin(condition, params, self._store))
 
     async def delete_expired(self) -> int:
         """Delete memories that have expired. Returns their number."""
@@ -425,7 +425,7 @@ class MemoryRepository(Repository[Memory]):
         for follower in self._followers:
             follower.workflow_deleted(workflow_id)
 
-    def _forget(self, memory_ids: Sequence[str]) -> None:
+    def _removed(self, memory_ids: Sequence[str]) -> None:
         self._store.changed([RemovedDocument("memory", tuple(memory_ids))])
         for follower in self._followers:
             follower.deleted(memory_ids)
@@ -443,13 +443,13 @@ class MemoryRepository(Repository[Memory]):
                 Statement(f"DELETE memory WHERE {condition} RETURN NONE", params),
                 stamp(),
             )
-            self._forget([each.id for each in ids])
+            self._removed([each.id for each in ids])
         return len(ids)
 
     async def _delete_rows(self, *statements: Statement, changed: Sequence[str]) -> None:
         with self.changing():
             await self._store.write(*statements, stamp())
-            self._forget(changed)
+            self._removed(changed)
 
 
 def stamp() -> Statement:

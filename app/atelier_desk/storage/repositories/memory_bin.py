@@ -46,7 +46,7 @@ class MemoryBinRepository(Repository[DeletedMemory]):
         return len(gone[0])
 
 
-def binned(condition: str, params: dict[str, Any], store: Store, merged: str | None = None) -> Statement:
+def copy_to_bin(condition: str, params: dict[str, Any], store: Store, merged: str | None = None) -> Statement:
     """Statement that copies the memories matching a condition (a constant of the code); must precede their deletion."""
     return Statement(
         f"INSERT INTO memory_bin (SELECT record::id(id) AS id, {_COLUMNS}, $binned_at AS deleted_at, $merged AS merged"  # noqa: S608

@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     import numpy as np
 
-NAME_TAKEN = N_("There is a project with the name {name} already.")
+NAME_IN_USE = N_("There is a project with the name {name} already.")
 PAGE = 2_000
 """Rows read at a time: decoding blocks the interpreter for about 60 ms."""
 DELETED = 4_000
@@ -52,7 +52,7 @@ class ProjectRepository(Repository[Project]):
             await self._store.write(Statement("UPSERT $row MERGE $content RETURN NONE", {"row": content["id"], "content": content}))
         except StorageError as error:
             if "already contains" in str(error):
-                raise ConflictError(NAME_TAKEN, name=project.name) from error
+                raise ConflictError(NAME_IN_USE, name=project.name) from error
             raise
 
     async def list(self) -> list[Project]:
@@ -245,7 +245,7 @@ class ProjectRepository(Repository[Project]):
         edges = [Edge(row["in"].id, row["out"].id, row["kind"], row["confidence"], row["line"]) for row in rows]
         return edges, rows[-1]["id"].id if rows else ""
 
-    async def said(self, ids: Sequence[str]) -> dict[str, tuple[str, str, str, str, str]]:
+    async def vector_texts(self, ids: Sequence[str]) -> dict[str, tuple[str, str, str, str, str]]:
         """Return, by id, the parts of the embedded text: kind, qualified name, signature, docstring and text."""
         columns = ("kind", "qualified", "signature", "docstring", "text")
         rows = await self._store.query(f"SELECT id, {', '.join(columns)} FROM $rows", rows=[record("entity", each) for each in ids])

@@ -8,7 +8,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, upsert
 from atelier_desk.support.i18n import N_
 
-NAME_TAKEN = N_("There is a prompt with the name {name} already; names are unique.")
+NAME_IN_USE = N_("There is a prompt with the name {name} already; names are unique.")
 
 
 class PromptRepository(Repository[Prompt]):
@@ -27,7 +27,7 @@ class PromptRepository(Repository[Prompt]):
             await self._store.write(upsert(self.table, prompt))
         except StorageError as error:
             if "already contains" in str(error):
-                raise ConflictError(NAME_TAKEN, name=prompt.name) from error
+                raise ConflictError(NAME_IN_USE, name=prompt.name) from error
             raise
 
     async def list(self) -> list[Prompt]:

@@ -91,7 +91,7 @@ class ReportRepository(Repository[Report]):
         return stored, Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": content["id"], "content": content}, found)
 
     @contextlib.asynccontextmanager
-    async def beside(self, reports: Sequence[tuple[Report, str]]) -> AsyncIterator[builtins.list[Statement]]:
+    async def staged(self, reports: Sequence[tuple[Report, str]]) -> AsyncIterator[builtins.list[Statement]]:
         """Stage the texts of reports; put them in place after the block has committed the yielded statements.
 
         Raises:
@@ -110,7 +110,7 @@ class ReportRepository(Repository[Report]):
                 # After a database error the rows may still exist; then the staged texts are theirs.
                 if not ready or isinstance(error, UsageError):
                     for path, _report, _data in waiting:
-                        await in_storage_thread(files.take_back, path)
+                        await in_storage_thread(files.unstage, path)
                 raise
             for path, _report, _data in waiting:
                 await _in_thread(path, partial(files.put_in_place, path))

@@ -17,7 +17,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE, Damage, damaged
 from atelier_desk.storage.integrity import unreadable_event
 from atelier_desk.storage.repositories.base import Repository, guard, page_size
-from atelier_desk.storage.repositories.usage_totals import UsageRecord, keep_spent
+from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.search.changes import Change, RemovedDocument
 from atelier_desk.storage.search.requests import RequestsRemoved
@@ -153,7 +153,7 @@ class RunRepository(Repository[Run]):
             ),
             Statement("DELETE $partial RETURN NONE", {"partial": [record("partial_reply", each) for each in run_ids]}),
             Statement("DELETE $runs RETURN NONE", {"runs": runs}, tuple(removed)),
-            *keep_spent(spent),
+            *save_usage(spent),
         ]
         await self._store.write(*statements)
         self._store.last_hashes.clear()
@@ -220,12 +220,12 @@ class JournalRepository:
         runs, rows = (await with_name(self._store.query_all(text, run=run, after=after, limit=page_size(limit))))[0]
         EVENTS.open(rows)
         chain = Chain(after)
-        found = [each for each in map(chain.take, rows) if each is not None]
+        found = [each for each in map(chain.check_next, rows) if each is not None]
         if len(rows) < limit and runs and (rows or not after) and (missing := chain.end(runs[0])):
             found.append(missing)
         if found:
             raise damaged(found)
-        return list(map(EVENTS.decode_whole, rows))
+        return list(map(EVENTS.decode_intact, rows))
 
     async def journals(self, run_ids: Sequence[str]) -> dict[str, list[RunEvent]]:
         """Return all events of some runs, each in order.
@@ -256,12 +256,12 @@ class JournalRepository:
             events = of_run[run_row["id"].id]
             events.sort(key=lambda row: row["seq"])
             EVENTS.open(events)
-            found += [each for each in map(chain.take, events) if each is not None]
+            found += [each for each in map(chain.check_next, events) if each is not None]
             if last not in [row.get("hash") for row in events] and (missing := chain.end(run_row)):
                 found.append(missing)
         if found:
             raise damaged(found)
-        return {run_id: list(map(EVENTS.decode_whole, events)) for run_id, events in of_run.items()}
+        return {run_id: list(map(EVENTS.decode_intact, events)) for run_id, events in of_run.items()}
 
     def _naming(self, run_ids: Sequence[str], after: int = 0) -> Callable[[Awaitable[T]], Awaitable[T]]:
         """Return a wrapper that identifies which event of some runs the engine cannot read."""
@@ -288,7 +288,7 @@ class JournalRepository:
         )
         return EVENTS.decode_all(rows)
 
-    async def beside_runs(self, workflow_id: str) -> list[RunEvent]:
+    async def runless_events(self, workflow_id: str) -> list[RunEvent]:
         """Return the readable events of a workflow that belong to no run, in order."""
         text = f"SELECT {EVENT_COLUMNS} FROM run_event WHERE run = NONE AND workflow = $workflow ORDER BY stream_from"  # noqa: S608
         try:
@@ -297,7 +297,7 @@ class JournalRepository:
             if error.code != CODE:
                 raise
             return []
-        return EVENTS.decode_all(row for row in rows if EVENTS.is_whole(row))
+        return EVENTS.decode_all(row for row in rows if EVENTS.is_intact(row))
 
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
         """Return events of a workflow and its runs with a ``stream_from`` above ``after_stream``, in order."""

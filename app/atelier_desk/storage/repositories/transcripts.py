@@ -142,7 +142,7 @@ def _changes_a_file(part: dict[str, Any]) -> bool:
 
 
 def _decoded(table: Table[M], rows: Iterable[Row], stand_in: Callable[[Row], M]) -> list[M]:
-    return [table.decode(row) if table.is_whole(row) else stand_in(row) for row in rows]
+    return [table.decode(row) if table.is_intact(row) else stand_in(row) for row in rows]
 
 
 async def _one_by_one(store: Store, table: Table[Any], workflow_id: str | None, run_ids: Sequence[str] | None) -> list[Row]:

@@ -69,7 +69,7 @@ def _row(record: UsageRecord) -> dict[str, Any]:
     }
 
 
-def keep_spent(spent: Sequence[UsageRecord]) -> list[Statement]:
+def save_usage(spent: Sequence[UsageRecord]) -> list[Statement]:
     """Statements for the transaction that deletes the runs."""
     rows = [_row(each) for each in spent]
     return [Statement("INSERT INTO spent $rows RETURN NONE", {"rows": rows})] if rows else []
@@ -109,7 +109,7 @@ class UsedRepository:
             )
         await self._store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)}))
 
-    async def spent(self, since: datetime | None = None) -> list[UsageRecord]:
+    async def used_since(self, since: datetime | None = None) -> list[UsageRecord]:
         """What runs that are deleted for good used since then, and embeddings."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(

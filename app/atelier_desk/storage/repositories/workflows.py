@@ -15,7 +15,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.files import files_of
 from atelier_desk.storage.repositories.base import Repository, guard, some, upsert
 from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
-from atelier_desk.storage.repositories.usage_totals import UsageRecord, keep_spent
+from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.search.changes import WorkflowRemoved
 from atelier_desk.storage.store import Statement, Store
@@ -78,7 +78,7 @@ class WorkflowRepository(Repository[Workflow]):
             **bounds,
         )
 
-    async def taken(self, names: Sequence[str]) -> set[str]:
+    async def existing_names(self, names: Sequence[str]) -> set[str]:
         """Return which of the names are in use by workflows outside the bin."""
         # With "deleted = false" the engine reads whole rows through an index, which takes ten times as long.
         rows = await self._store.query("SELECT name, deleted FROM workflow WHERE name IN $names", names=list(names))
@@ -147,7 +147,7 @@ class WorkflowRepository(Repository[Workflow]):
             statements.append(Statement(f"SELECT count() AS n FROM {name} WHERE workflow = $row GROUP ALL", {"row": row}))  # noqa: S608
             statements.append(Statement(f"DELETE {name} WHERE workflow = $row RETURN NONE", {"row": row}))
         gone = (WorkflowRemoved(workflow_id),)
-        statements += [Statement("DELETE $row RETURN NONE", {"row": row}, gone), *keep_spent(spent), stamp()]
+        statements += [Statement("DELETE $row RETURN NONE", {"row": row}, gone), *save_usage(spent), stamp()]
         with self._memories.changing():
             results = await self._store.transact(*statements)
             self._store.last_hashes.clear()

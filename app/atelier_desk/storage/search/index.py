@@ -141,15 +141,15 @@ class SearchIndex:
         """Apply one change; return how many rows were removed."""
         match change:
             case Document():
-                self._take_out("kind = ? AND id = ?", (change.kind, change.id))
+                self._remove_rows("kind = ? AND id = ?", (change.kind, change.id))
                 self._put_in(change)
                 return 0
             case RemovedDocument():
-                return sum(self._take_out("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
+                return sum(self._remove_rows("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
             case WorkflowRemoved():
                 self._db.execute("DELETE FROM workflow WHERE id = ?", (change.workflow_id,))
                 requests.apply(self._db, requests.RequestsRemoved(workflow_id=change.workflow_id))
-                return self._take_out("workflow = ?", (change.workflow_id,))
+                return self._remove_rows("workflow = ?", (change.workflow_id,))
             case WorkflowAt():
                 self._db.execute("INSERT OR REPLACE INTO workflow VALUES (?, ?)", tuple(change))
                 return 0
@@ -221,7 +221,7 @@ class SearchIndex:
             if new.rowcount:
                 self._db.execute("INSERT INTO parts (rowid, word) VALUES (?, ?)", (new.lastrowid, token))
 
-    def _take_out(self, condition: str, values: tuple[str, ...]) -> int:
+    def _remove_rows(self, condition: str, values: tuple[str, ...]) -> int:
         """Remove rows by a condition (a constant of the code); return their number."""
         rows = self._db.execute(f"SELECT place, tokens FROM document WHERE {condition}", values).fetchall()  # noqa: S608
         for place, blob in rows:

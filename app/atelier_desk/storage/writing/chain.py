@@ -74,13 +74,13 @@ class Chain:
         self.hash: bytes | None = None
         self._known = seq == 0
 
-    def take(self, row: Mapping[str, Any]) -> Damage | None:
+    def check_next(self, row: Mapping[str, Any]) -> Damage | None:
         """Take the next event; return its damage, or that its predecessor is missing."""
         before, known, seq = self.hash, self._known, row["seq"]
         expected = self.seq + 1
         # A damaged row's hash proves nothing about the next row.
         self.seq, self.hash, self._known = seq, row.get("hash"), False
-        if not EVENTS.is_whole(row) or seq < expected or (self.hash is None and before is not None):
+        if not EVENTS.is_intact(row) or seq < expected or (self.hash is None and before is not None):
             return of_row(EVENTS.name, row)
         self._known = True
         if seq > expected:

@@ -24,7 +24,7 @@ class _EventTable(Table[RunEvent]):
     one between them is missing.
     """
 
-    def is_whole(self, row: Mapping[str, Any]) -> bool:
+    def is_intact(self, row: Mapping[str, Any]) -> bool:
         return has_hash(self.name, row, HASHED)
 
     def encode(self, value: RunEvent) -> dict[str, Any]:
@@ -47,11 +47,11 @@ class _EventTable(Table[RunEvent]):
                 row["body"] = unpack(row["body"])
 
     def decode(self, row: Any) -> RunEvent:
-        if not self.is_whole(row):
+        if not self.is_intact(row):
             raise damaged_row(self.name, row)
-        return self.decode_whole(row)
+        return self.decode_intact(row)
 
-    def decode_whole(self, row: Any) -> RunEvent:
+    def decode_intact(self, row: Any) -> RunEvent:
         """Return the event of a row that was just verified, as by a ``Chain``."""
         try:
             body = json.loads(unpack(row["body"]))

@@ -164,7 +164,7 @@ class Writer:
                 if jobs:
                     async with self._turn:
                         await self._commit(jobs)
-                        await self._keep_log_short()
+                        await self._compact_log()
             self._idle.set()
             if self._closing:
                 return
@@ -234,7 +234,7 @@ class Writer:
         self._unsettled = False
         return kept
 
-    async def _keep_log_short(self) -> None:
+    async def _compact_log(self) -> None:
         size = self._engine.log_bytes()
         if size < self._log_at_failure:
             self._log_at_failure = 0  # it was reopened for another reason

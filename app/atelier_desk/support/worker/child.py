@@ -24,11 +24,11 @@ _MOST_TRACE = 20_000
 _PR_SET_PDEATHSIG = 1
 """From ``linux/prctl.h``."""
 
-Tell = Callable[[Any], None]
+Report = Callable[[Any], None]
 """Passes a value on before the answer; from any thread."""
 
 
-def serve(answer: Callable[[Any, bytes, Tell], Any], *, memory: int = 0, cpu_s: int = 0, once: bool = False) -> None:
+def serve(answer: Callable[[Any, bytes, Report], Any], *, memory: int = 0, cpu_s: int = 0, once: bool = False) -> None:
     """Answer requests until nobody has any. What ``answer`` gives for a request and its bytes is the answer, a ``Reply`` where bytes belong
     to it; what it raises is passed on as an error.
 
@@ -50,7 +50,7 @@ def serve(answer: Callable[[Any, bytes, Tell], Any], *, memory: int = 0, cpu_s: 
             answers.send(number, "memory", Reply(None))
             os._exit(1)
         except BaseException as error:  # also SystemExit: code that ends its process has to be told from one that was killed
-            answers.send(number, "failed", Reply(_told(error)))
+            answers.send(number, "failed", Reply(_failure_fields(error)))
         if once:
             return
 
@@ -126,7 +126,7 @@ def _exactly(orders: int, length: int) -> bytes:
     return bytes(found)
 
 
-def _told(error: BaseException) -> dict[str, Any]:
+def _failure_fields(error: BaseException) -> dict[str, Any]:
     """The fields of ``errors.Failed``. Of an error that is meant for people only the cause has a traceback to tell."""
     meant = hasattr(error, "template") and isinstance(getattr(error, "params", None), dict)
     params: dict[str, Any] = error.params if meant else {}  # type: ignore[attr-defined]

@@ -26,7 +26,7 @@ MOST = 256 << 20
 PRINTED = 16 * 1024
 """Bytes of what a process printed last that are kept."""
 _BUFFER = 1 << 20
-_LOOK_S = 0.1
+_POLL_S = 0.1
 """How often it is looked whether the work of a thread was stopped."""
 _FLAGS = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """For Windows, which knows no sessions, and opens a console for whom it likes."""
@@ -146,7 +146,7 @@ class Worker:
         try:
             await self._pipes.exited.wait()
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_S):  # what it printed last may be on its way
+                async with asyncio.timeout(_POLL_S):  # what it printed last may be on its way
                     await self._pipes.printed_all.wait()
         finally:
             self._transport.close()
@@ -184,7 +184,7 @@ class Worker:
     async def _over(self, code: str = "") -> Ended:
         """End the process; why it did not answer."""
         if not code:
-            await self.exited_within(_LOOK_S)
+            await self.exited_within(_POLL_S)
         await self.end()
         status = self._transport.get_returncode() or 0
         if status == -getattr(signal, "SIGXCPU", 0):
@@ -223,9 +223,9 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
             _signal(self._process.get_pid())  # what it started: its number is nobody else's yet
         self.exited.set()
         super().process_exited()
-        asyncio.get_running_loop().call_later(_LOOK_S, self._let_go)
+        asyncio.get_running_loop().call_later(_POLL_S, self._abandon)
 
-    def _let_go(self, read: bool = False) -> None:
+    def _abandon(self, read: bool = False) -> None:
         """End its answers where something that left its session holds them open. What it said itself is here then: a pipe that was read
         from at two looks had been emptied."""
         pipe = self._process.get_pipe_transport(1)
@@ -234,7 +234,7 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
         if read and pipe.is_reading():
             pipe.close()
         else:
-            asyncio.get_running_loop().call_later(_LOOK_S, self._let_go, pipe.is_reading())
+            asyncio.get_running_loop().call_later(_POLL_S, self._abandon, pipe.is_reading())
 
 
 async def ask_once(
@@ -272,7 +272,7 @@ def ask_in_thread(module: str, request: Any, data: bytes = b"", *, limit_s: floa
     async def asked() -> Reply:
         asking = asyncio.ensure_future(ask_once(module, request, data, limit_s=limit_s))
         while not asking.done() and not stopped():
-            await asyncio.wait([asking], timeout=_LOOK_S)
+            await asyncio.wait([asking], timeout=_POLL_S)
         if not asking.done():
             asking.cancel()
             await asyncio.wait([asking])

@@ -15,7 +15,7 @@ from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.control.base import ControlTool
 from atelier_desk.tools.core.report import store_output
 
-HANDED_WHOLE = 8_000
+MAX_UNSPLIT = 8_000
 """Maximum characters of a sub-agent's result that is passed without also being stored as a report."""
 
 
@@ -51,7 +51,7 @@ class OutputTool(ControlTool):
         handed = context.depth > 0 and input.type in ("report", "result")
         done = "Handed over: your parent reads it with your report" if handed else "Shown"
         # Long results are stored too: the reports of many sub-agents share what their parent can read at once.
-        stored = input.type == "report" or (handed and len(input.content) > HANDED_WHOLE)
+        stored = input.type == "report" or (handed and len(input.content) > MAX_UNSPLIT)
         if not stored or self.services.reports is None:
             return ToolResult({"success": True, "message": done}, output=shown)
         report = await store_output(self.services.reports, context, input.content)

@@ -53,7 +53,7 @@ class ReadAttachmentTool(ControlTool):
         found = named[-1]  # the newest of several with the same name
         if self.services.artefacts is None:
             raise ToolError("Attachments belong to a workflow, and this call runs in none.", code="no_workflow")
-        text = (await self.services.artefacts.read(context.workflow_id, found.kept[-1])).decode("utf-8", "replace")
+        text = (await self.services.artefacts.read(context.workflow_id, found.stored_parts[-1])).decode("utf-8", "replace")
         start = input.offset
         if start > len(text):
             raise ToolError("offset {offset} is past the end: the text has {total} characters.", offset=start, total=len(text))

@@ -30,7 +30,7 @@ _K1, _B = 1.2, 0.5
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+|[^\W\d_]+")
 _WEAK = 0.3
 """Fraction of the best score below which results are dropped: they share only a common word with the query."""
-_TOLD = 300
+_MAX_DESCRIPTION = 300
 _PARAMETERS = 20
 """Characters of the description and number of parameter names shown for each result."""
 
@@ -75,7 +75,7 @@ class SearchTools(ControlTool):
             return ToolResult.ok(
                 found=[], names=names[:MOST_NAMED], hint="Nothing fits. Search with other words, or for one of these names.", **more
             )
-        told = [_told(tool) for tool in found[:MOST_FOUND]]
+        told = [_tool_summary(tool) for tool in found[:MOST_FOUND]]
         more = {"more": len(found) - MOST_FOUND} if len(found) > MOST_FOUND else {}
         # The best one counts as the newest: if there is no room for all, it stays.
         newest = max(context.state.values(), default=0)
@@ -139,7 +139,7 @@ def _times(counted: Counter[str], word: str) -> float:
     return 0.5 * sum(times for other, times in counted.items() if len(other) > 3 and (other.startswith(word) or word.startswith(other)))
 
 
-def _told(tool: Tool) -> dict[str, Any]:
+def _tool_summary(tool: Tool) -> dict[str, Any]:
     parameters = tool.definition().parameters
     required = parameters.get("required") or ()
     names = [name if name in required else f"{name}?" for name in parameters.get("properties") or {}]
@@ -149,6 +149,6 @@ def _told(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
         where[0]: where[1],
-        "description": shorten(" ".join(text.split()), _TOLD),
+        "description": shorten(" ".join(text.split()), _MAX_DESCRIPTION),
         "takes": ", ".join([*names[:_PARAMETERS], "…"] if len(names) > _PARAMETERS else names),
     }

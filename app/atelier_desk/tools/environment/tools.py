@@ -107,7 +107,7 @@ class GetProjectInfo(_Context):
         root = context.workspace
         if root is None or not await in_tool_thread(root.is_dir):
             return ToolResult.failure("The workspace folder is not there. Tell the user.", "no_workspace")
-        return ToolResult.ok(**await in_tool_thread(_project, root, context.tells))
+        return ToolResult.ok(**await in_tool_thread(_project, root, context.may_disclose))
 
 
 def _project(root: Path, tells: Callable[[str], bool]) -> dict[str, object]:

@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.policy.permissions.call_facts import Path as RulePath
 from atelier_desk.policy.permissions.protected import protected
-from atelier_desk.support.text import can_be_kept, readable_name
+from atelier_desk.support.text import is_storable_name, readable_name
 from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.describe import DescribedTool
 from atelier_desk.tools.schema import PathText
@@ -106,7 +106,7 @@ class ChangingTool(FileTool):
     def place(self, text: str, context: ToolContext) -> WorkspacePath:
         """Resolve a path whose name can be stored: changes are recorded by path."""
         where = super().place(text, context)
-        if not can_be_kept(where.path):
+        if not is_storable_name(where.path):
             raise ToolError(
                 "{path} has a name that is not UTF-8: it can be read, not changed. Rename it with a command first.",
                 code="bad_path",

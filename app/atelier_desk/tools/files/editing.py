@@ -202,13 +202,13 @@ class EditFileTool(ChangingTool):
         where = self.place(patch.path, context)
         target = self.place(patch.moved_to, context) if patch.moved_to else None
         if patch.action == "add":
-            if self.root(where, context).look(where.path) is not None:
+            if self.root(where, context).inspect(where.path) is not None:
                 raise ToolError("{path} exists already: use Update File.", code="exists", path=where.shown)
             return patch, where, None, "".join(f"{line}\n" for line in patch.lines).encode(), None
         data, text = self.content(where, context)
         if patch.action == "delete":
             return patch, where, data, None, None
-        if target is not None and self.root(target, context).look(target.path, follow=False) is not None:
+        if target is not None and self.root(target, context).inspect(target.path, follow=False) is not None:
             raise ToolError("{path} exists already: nothing is moved over it.", code="exists", path=target.shown)
         return patch, where, data, applied(text, patch).encoded(), target
 

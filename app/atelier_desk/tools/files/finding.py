@@ -72,7 +72,7 @@ class ListDirectoryTool(FileTool):
     def _list(self, input: ListInput, context: ToolContext) -> ToolResult:
         where = self.place(input.path, context)
         root = self.root(where, context)
-        there = root.look(where.path)
+        there = root.inspect(where.path)
         if there is None:
             raise self.missing(where, context)
         if there.kind != "folder":
@@ -149,7 +149,7 @@ class GlobFilesTool(FileTool):
         pattern = f"{plain}/{rest}" if plain else rest
         wanted = compiled(pattern)
         begins = where.below(plain) if plain else where
-        named = root.look(begins.path)
+        named = root.inspect(begins.path)
         without = [compiled(each, anywhere=True) for each in input.ignore]
         hidden = any(part.startswith(".") for part in pattern.split("/"))
         walk = Walk(root, everything=hidden, seconds=SECONDS, stopped=lambda: context.cancelled)
@@ -208,7 +208,7 @@ class SearchFilesTool(FileTool):
     def _search(self, input: SearchInput, context: ToolContext) -> ToolResult:
         where = self.place(input.path, context)
         root = self.root(where, context)
-        if root.look(where.path) is None:
+        if root.inspect(where.path) is None:
             raise self.missing(where, context)
         glob = self.below(input.glob, where, context)[1] if input.glob else ""
         results = search(
@@ -221,7 +221,7 @@ class SearchFilesTool(FileTool):
             most=input.max_results,
             seconds=SECONDS,
             stopped=lambda: context.cancelled,
-            tells=lambda path: context.tells((where.root / path).as_posix()),
+            tells=lambda path: context.may_disclose((where.root / path).as_posix()),
         )
         rows: list[dict[str, Any]] = []
         used, cut = 0, results.cut

@@ -59,27 +59,29 @@ class DeletePathTool(ChangingTool):
         return await in_tool_thread(self._delete, input, context)
 
     def preview(self, input: DeleteInput, context: ToolContext) -> list[FileChange]:
-        where, there, before = self._looked_at(input, context)
+        where, there, before = self._inspect(input, context)
         return [
-            file_change(where.shown, before, None) if before is not None else _taken("deleted", self.root(where, context), where, there)
+            file_change(where.shown, before, None)
+            if before is not None
+            else _path_moved("deleted", self.root(where, context), where, there)
         ]
 
     def _delete(self, input: DeleteInput, context: ToolContext) -> ToolResult:
-        where, _there, before = self._looked_at(input, context)
+        where, _there, before = self._inspect(input, context)
         change = self.files(context).delete(author(context), where)
         part = file_change(where.shown, before, None) if before is not None else _part("deleted", where, change)
         return changed({"path": where.shown, "message": f"{where.shown} is in the trash"}, [part], seen(where, None))
 
-    def _looked_at(self, input: DeleteInput, context: ToolContext) -> tuple[WorkspacePath, FoundFile, bytes | None]:
+    def _inspect(self, input: DeleteInput, context: ToolContext) -> tuple[WorkspacePath, FoundFile, bytes | None]:
         """Return the place, what exists there, and the bytes of a small file for display."""
         where = self.place(input.path, context)
         root = self.root(where, context)
-        there = root.look(where.path, follow=False)
+        there = root.inspect(where.path, follow=False)
         if there is None:
             raise self.missing(where, context)
         before: bytes | None = None
         if there.kind == "folder":
-            root.refuse_whole(where.path)
+            root.refuse_root(where.path)
             if not input.recursive and (names := root.names(where.path)):
                 raise ToolError("{path} holds {count} entries: set recursive.", code="not_empty", path=where.shown, count=len(names))
         elif there.kind == "special":
@@ -121,7 +123,7 @@ class MoveFileTool(ChangingTool):
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
         here, there = self.files(context).movable(source, target, overwrite=input.overwrite)
-        moved = _taken("moved", self.root(source, context), source, here).model_copy(update={"moved_to": target.shown})
+        moved = _path_moved("moved", self.root(source, context), source, here).model_copy(update={"moved_to": target.shown})
         return [*_replaced(self.root(target, context), target, there), moved]
 
     def _move(self, input: MoveInput, context: ToolContext) -> ToolResult:
@@ -157,7 +159,7 @@ class CopyFileTool(ChangingTool):
     def preview(self, input: MoveInput, context: ToolContext) -> list[FileChange]:
         source, target = _ends(self, input, context)
         here, there = self.files(context).copyable(source, target, overwrite=input.overwrite)
-        copied = _taken("created", self.root(source, context), source, here)
+        copied = _path_moved("created", self.root(source, context), source, here)
         path = f"{target.shown}/" if here.kind == "folder" else target.shown
         return [*_replaced(self.root(target, context), target, there), copied.model_copy(update={"path": path})]
 
@@ -207,9 +209,9 @@ class CreateDirectoryTool(ChangingTool):
 def _ends(tool: ChangingTool, input: MoveInput, context: ToolContext) -> tuple[WorkspacePath, WorkspacePath]:
     """Return both ends of a move or copy; into a folder, the source keeps its name."""
     source, target = tool.place(input.source, context), tool.place(input.destination, context)
-    if tool.root(source, context).look(source.path, follow=False) is None:
+    if tool.root(source, context).inspect(source.path, follow=False) is None:
         raise tool.missing(source, context)
-    there = tool.root(target, context).look(target.path)
+    there = tool.root(target, context).inspect(target.path)
     if there is not None and there.kind == "folder" and source.path:
         target = target.below(source.path.rpartition("/")[2])
     return source, target
@@ -220,7 +222,7 @@ def _part(action: str, where: WorkspacePath, change: Change) -> FileChange:
     return FileChange(action=action, path=path, before=change.before, after=change.after)  # type: ignore[arg-type]
 
 
-def _taken(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, where: WorkspacePath, there: FoundFile) -> FileChange:
+def _path_moved(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, where: WorkspacePath, there: FoundFile) -> FileChange:
     """Return the change of a call, with the number of affected files."""
     if there.kind != "folder":
         return FileChange(action=action, path=where.shown, files=1, size=there.size)
@@ -237,7 +239,7 @@ def _taken(action: Literal["created", "deleted", "moved"], root: ConfinedRoot, w
 
 def _replaced(root: ConfinedRoot, where: WorkspacePath, there: FoundFile | None) -> list[FileChange]:
     """Return what would be replaced."""
-    return [_taken("deleted", root, where, there)] if there is not None else []
+    return [_path_moved("deleted", root, where, there)] if there is not None else []
 
 
 def _known(where: WorkspacePath, change: Change) -> dict[str, str]:

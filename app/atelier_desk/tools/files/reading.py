@@ -35,7 +35,7 @@ LINE = 2_000
 """Maximum characters shown of a line."""
 PAGE = 24_000
 """Characters per answer, so that a page with its JSON stays below the limit of results."""
-WHOLE = 20 * 1024 * 1024
+MAX_FULL_READ = 20 * 1024 * 1024
 """Maximum bytes of a file that is read completely, with line count and change detection.
 
 Of larger files only the page is read.
@@ -85,9 +85,9 @@ class ReadFileTool(FileTool):
         try:
             with root.file(where.path) as handle:
                 size = os.fstat(handle).st_size
-            if size > WHOLE:
+            if size > MAX_FULL_READ:
                 return _streamed(root, where, input, size)
-            data = root.read(where.path, WHOLE)
+            data = root.read(where.path, MAX_FULL_READ)
         except ToolError as error:
             raise self.missing(where, context) if error.code == "not_found" else error from error
         if kind_of(data):
@@ -136,7 +136,11 @@ def _streamed(root: ConfinedRoot, where: WorkspacePath, input: ReadInput, size: 
         start = file.read(8_192)
         if kind_of_document(where.shown, start):
             raise ToolError(
-                "{path} is a document of {size} bytes; up to {most} are read.", code="too_large", path=where.shown, size=size, most=WHOLE
+                "{path} is a document of {size} bytes; up to {most} are read.",
+                code="too_large",
+                path=where.shown,
+                size=size,
+                most=MAX_FULL_READ,
             )
         if is_binary(start):
             raise ToolError("{path} is a binary file of {size} bytes: it is not shown.", code="binary", path=where.shown, size=size)
@@ -207,13 +211,13 @@ class FileExistsTool(FileTool):
     )
 
     async def run(self, input: ExistsInput, context: ToolContext) -> ToolResult:
-        return await in_tool_thread(self._look, input, context)
+        return await in_tool_thread(self._inspect, input, context)
 
-    def _look(self, input: ExistsInput, context: ToolContext) -> ToolResult:
+    def _inspect(self, input: ExistsInput, context: ToolContext) -> ToolResult:
         where = self.place(input.path, context)
         root = self.root(where, context)
         try:
-            there = root.look(where.path)
+            there = root.inspect(where.path)
         except ToolError as error:
             if error.code != "not_a_folder":
                 raise
@@ -245,12 +249,12 @@ class FileInfoTool(FileTool):
     )
 
     async def run(self, input: ExistsInput, context: ToolContext) -> ToolResult:
-        return await in_tool_thread(self._look, input, context)
+        return await in_tool_thread(self._inspect, input, context)
 
-    def _look(self, input: ExistsInput, context: ToolContext) -> ToolResult:
+    def _inspect(self, input: ExistsInput, context: ToolContext) -> ToolResult:
         where = self.place(input.path, context)
         root = self.root(where, context)
-        there = root.look(where.path)
+        there = root.inspect(where.path)
         if there is None:
             raise self.missing(where, context)
         facts: dict[str, Any] = {
@@ -262,8 +266,8 @@ class FileInfoTool(FileTool):
         }
         if there.kind == "folder":
             facts["entries"] = len(root.names(where.path))
-        elif there.kind == "file" and there.size <= WHOLE:
-            data = root.read(where.path, WHOLE)
+        elif there.kind == "file" and there.size <= MAX_FULL_READ:
+            data = root.read(where.path, MAX_FULL_READ)
             text = decode(data)
             facts["sha256"] = digest(data)
             facts["binary"] = text is None

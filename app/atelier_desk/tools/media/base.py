@@ -27,7 +27,7 @@ class MediaTool(FileTool):
 
     def _content(self, where: WorkspacePath, context: ToolContext, most: int) -> bytes:
         root = self.root(where, context)
-        there = root.look(where.path)
+        there = root.inspect(where.path)
         if there is None:
             raise self.missing(where, context)
         if there.size > most:

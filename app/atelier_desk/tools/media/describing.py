@@ -49,11 +49,11 @@ class DescribeImage(MediaTool):
         limits=(f"{MOST >> 20} MB; PNG, JPEG, WebP, GIF, BMP or TIFF",),
     )
 
-    def lacks(self) -> str:
-        return self.services.seer.lacks() if self.services.seer is not None else ""
+    def missing_setup(self) -> str:
+        return self.services.image_describer.missing_setup() if self.services.image_describer is not None else ""
 
     async def run(self, input: DescribeInput, context: ToolContext) -> ToolResult:
-        if self.services.seer is None:
+        if self.services.image_describer is None:
             raise ToolError("Pictures cannot be described here.", code="unsupported")
         where = self.place(input.path, context)
         data = await self.content(where, context, MOST)
@@ -61,5 +61,5 @@ class DescribeImage(MediaTool):
         if not kind:
             raise ToolError("{path} is no PNG, JPEG, WebP, GIF, BMP or TIFF picture.", code="not_a_picture", path=where.shown)
         context.progress(10, _("Looking at the picture"))
-        text = await self.services.seer.describe(data, kind, input.prompt, context.spending)
+        text = await self.services.image_describer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

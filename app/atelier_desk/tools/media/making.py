@@ -23,7 +23,7 @@ from atelier_desk.tools.call import SubjectKind
 from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, seen
 from atelier_desk.tools.media.base import PICTURE, MakingTool
-from atelier_desk.tools.media.rendering import kept_picture
+from atelier_desk.tools.media.rendering import save_picture
 from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, Paying, media_type
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest
@@ -84,11 +84,11 @@ class _ByService(MakingTool):
         if not target.path:
             raise ToolError("{path} is a folder: add the name of a file.", code="not_a_file", path=target.shown)
         root = self.root(target, context)
-        there = root.look(target.path)
+        there = root.inspect(target.path)
         if there is not None and there.kind != "file":
             raise ToolError("{path} is no file that can be replaced: choose another name.", code="not_a_file", path=target.shown)
         above = target.path.rpartition("/")[0]
-        while above and (found := root.look(above)) is None:
+        while above and (found := root.inspect(above)) is None:
             above = above.rpartition("/")[0]
         if above and found is not None and found.kind != "folder":
             raise ToolError("{path} is no folder: choose another place.", code="not_a_folder", path=above)
@@ -98,9 +98,9 @@ class _ByService(MakingTool):
         self.refuse_changed(target, before, context)
         return before
 
-    def keep(self, target: WorkspacePath, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
+    def save(self, target: WorkspacePath, data: bytes, context: ToolContext) -> list[PicturePart | FileChange]:
         """Write a result; images are also displayed."""
-        change = kept_picture(self, target, data, context)
+        change = save_picture(self, target, data, context)
         kind = media_type(data)
         if not kind:
             return [change]
@@ -133,14 +133,14 @@ class GenerateImage(_ByService):
         limits=(f"{PROMPT} characters", "each picture costs the user money"),
     )
 
-    def lacks(self) -> str:
-        return self.services.maker.lacks_images() if self.services.maker is not None else ""
+    def missing_setup(self) -> str:
+        return self.services.maker.missing_for_images() if self.services.maker is not None else ""
 
     async def run(self, input: ImageInput, context: ToolContext) -> ToolResult:
         target = await in_tool_thread(self.target, input.output_path, context)
         context.progress(5, _("Making the picture"))
         data = await self.maker.picture(input.prompt, input.aspect_ratio, self.paying(context))
-        parts = await in_tool_thread(self.keep, target, data, context)
+        parts = await in_tool_thread(self.save, target, data, context)
         facts = {"path": target.shown, "media_type": media_type(data), "size": len(data), "message": "The picture is shown."}
         return ToolResult({"success": True, **facts}, parts=tuple(parts), state=seen(target, data))
 
@@ -171,8 +171,8 @@ class GenerateMultiview(_ByService):
         limits=("four pictures, each costs the user money", "the four are made one by one and may differ"),
     )
 
-    def lacks(self) -> str:
-        return self.services.maker.lacks_images() if self.services.maker is not None else ""
+    def missing_setup(self) -> str:
+        return self.services.maker.missing_for_images() if self.services.maker is not None else ""
 
     def targets(self, input: ViewsInput, context: ToolContext) -> list[WorkspacePath]:
         folder = self.place(input.output_dir, context)
@@ -189,21 +189,21 @@ class GenerateMultiview(_ByService):
             context.progress(25 * number, _("Picture {number} of {count}", number=number + 1, count=len(SIDES)))
             words = f"{input.prompt}. {side} view of the whole object, centred, plain white background. {input.style}"
             data = await self.maker.picture(words.strip(), "1:1", self.paying(context))
-            parts += await in_tool_thread(self.keep, target, data, context)
+            parts += await in_tool_thread(self.save, target, data, context)
             state |= seen(target, data)
             paths.append(target.shown)
         return ToolResult({"success": True, "pictures": paths, "message": "The pictures are shown."}, parts=tuple(parts), state=state)
 
 
-_GOES_ON = N_("Making the model. Stopping ends the waiting only: {service} goes on, and charges for it.")
+_CONTINUES = N_("Making the model. Stopping ends the waiting only: {service} goes on, and charges for it.")
 
 
 class _ModelTool(_ByService):
     icon: ClassVar[str] = "layers"
     timeout_s: ClassVar[float] = WAIT_S + 300
 
-    def lacks(self) -> str:
-        return self.services.maker.lacks_models() if self.services.maker is not None else ""
+    def missing_setup(self) -> str:
+        return self.services.maker.missing_for_models() if self.services.maker is not None else ""
 
     def check(self, target: WorkspacePath, context: ToolContext) -> bytes | None:
         before = super().check(target, context)
@@ -213,14 +213,14 @@ class _ModelTool(_ByService):
 
     async def made(self, job: Job, target: WorkspacePath, context: ToolContext) -> ToolResult:
         def say(percent: int, stops: bool) -> None:
-            text = _("Making the model") if stops else _(_GOES_ON, service=self.maker.models_by())
+            text = _("Making the model") if stops else _(_CONTINUES, service=self.maker.models_by())
             context.progress(percent, text)
 
         say(1, True)
         data = await self.maker.model(job, say, self.paying(context))
         if not data.startswith(b"glTF"):
             raise ToolError("The service gave something that is no GLB model. Try again.", code="bad_answer")
-        parts = await in_tool_thread(self.keep, target, data, context)
+        parts = await in_tool_thread(self.save, target, data, context)
         message = "Look at it with render_3d_asset."
         facts = {"path": target.shown, "size": len(data), "message": message}
         return ToolResult({"success": True, **facts}, parts=tuple(parts), state=seen(target, data))

@@ -30,7 +30,7 @@ from atelier_desk.workspace.walk import Walk
 OCR_S = 75.0
 FOUND = 200
 KINDS = re.compile(r".*\.(png|jpe?g|gif|webp|bmp|tiff?|svg|ico|avif|heic)", re.IGNORECASE)
-_SAYS = {
+_PROBLEM_TEXTS = {
     "not_a_picture": "{path} is no picture that can be read (PNG, JPEG, GIF, WebP, BMP, TIFF).",
     "bomb": "{path} has more than {most} million pixels: it is not unpacked. Ask for a smaller version.",
     "no_ocr": "Text in pictures cannot be read here: the OCR program is not installed. The user can install it with `make run EXTRAS=ocr` "
@@ -90,8 +90,8 @@ class ReadImage(MediaTool):
 def failure(code: str, where: WorkspacePath) -> ToolError:
     """Return the error for a code of the process."""
     shown: dict[str, Any] = {"path": where.shown, "most": PIXELS // 1_000_000, "seconds": round(OCR_S)}
-    code = code if code in _SAYS else "broken"
-    return ToolError(_SAYS[code], code={"bomb": "too_large"}.get(code, code), **shown)
+    code = code if code in _PROBLEM_TEXTS else "broken"
+    return ToolError(_PROBLEM_TEXTS[code], code={"bomb": "too_large"}.get(code, code), **shown)
 
 
 class ListImagesInput(Input):
@@ -128,7 +128,7 @@ class ListImages(MediaTool):
     def _list(self, input: ListImagesInput, context: ToolContext) -> ToolResult:
         where = self.place(input.path, context)
         root = self.root(where, context)
-        if root.look(where.path) is None:
+        if root.inspect(where.path) is None:
             raise self.missing(where, context)
         wanted = compiled(input.pattern) if input.pattern else None
         walk = Walk(root, stopped=lambda: context.cancelled)
@@ -153,7 +153,7 @@ def _pixels(handle: int) -> dict[str, object]:
     """Return width and height from a file's header."""
 
     def read(offset: int, count: int) -> bytes:
-        return os.pread(handle, count, offset) if hasattr(os, "pread") else _sought(handle, offset, count)
+        return os.pread(handle, count, offset) if hasattr(os, "pread") else _read_at(handle, offset, count)
 
     try:
         found = size_of(read)
@@ -162,6 +162,6 @@ def _pixels(handle: int) -> dict[str, object]:
     return {"width": found[0], "height": found[1]} if found is not None else {}
 
 
-def _sought(handle: int, offset: int, count: int) -> bytes:
+def _read_at(handle: int, offset: int, count: int) -> bytes:
     os.lseek(handle, offset, os.SEEK_SET)
     return os.read(handle, count)

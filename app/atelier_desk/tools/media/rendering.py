@@ -28,7 +28,7 @@ from atelier_desk.workspace.path_resolution import WorkspacePath
 MODEL = 200 * 1024 * 1024
 """Maximum bytes of a model file."""
 RENDER_S = 90.0
-_SAYS = {
+_PROBLEM_TEXTS = {
     "not_a_model": "{path} is no model that can be read as {kind}: it is broken, or of another kind.",
     "too_many": "{path} has more than {most} faces: it is not drawn. Ask for a simpler version.",
     "empty": "{path} has no faces: there is nothing to draw.",
@@ -90,13 +90,13 @@ class Render3dAsset(MakingTool):
             found = (await ask_once("atelier_desk.media.scene", order, data, limit_s=RENDER_S)).value
         except (Ended, Failed) as error:
             shown: dict[str, Any] = {"path": where.shown, "kind": kind.upper(), "most": f"{FACES:,}", "seconds": round(RENDER_S)}
-            code = error.code if error.code in _SAYS else "broken"
-            raise ToolError(_SAYS[code], code={"too_many": "too_large"}.get(code, code), **shown) from error
-        return await in_tool_thread(self._keep, found, where, folder, context)
+            code = error.code if error.code in _PROBLEM_TEXTS else "broken"
+            raise ToolError(_PROBLEM_TEXTS[code], code={"too_many": "too_large"}.get(code, code), **shown) from error
+        return await in_tool_thread(self._save, found, where, folder, context)
 
     def _model(self, where: WorkspacePath, context: ToolContext) -> bytes:
         root = self.root(where, context)
-        there = root.look(where.path)
+        there = root.inspect(where.path)
         if there is None:
             raise self.missing(where, context)
         if there.size > MODEL:
@@ -104,23 +104,23 @@ class Render3dAsset(MakingTool):
             raise ToolError("{path} has {size} MB; up to {most} MB are drawn.", code="too_large", path=where.shown, size=size, most=most)
         return root.read(where.path, MODEL)
 
-    def _keep(self, found: dict[str, Any], where: WorkspacePath, folder: WorkspacePath, context: ToolContext) -> ToolResult:
+    def _save(self, found: dict[str, Any], where: WorkspacePath, folder: WorkspacePath, context: ToolContext) -> ToolResult:
         stem = where.path.rpartition("/")[2].rpartition(".")[0] or "model"
         parts: list[PicturePart | FileChange] = []
         paths = []
         for view, drawn in found["views"].items():
             target = folder.below(f"{stem}-{view}.png")
             parts.append(PicturePart(title=target.shown, image=ImagePart(data=drawn, media_type="image/png")))
-            parts.append(kept_picture(self, target, base64.b64decode(drawn), context))
+            parts.append(save_picture(self, target, base64.b64decode(drawn), context))
             paths.append(target.shown)
         facts = {"faces": found["faces"], "vertices": found["vertices"], "size": found["size"]}
         return ToolResult({"success": True, "pictures": paths, **facts, "message": "The pictures are shown."}, parts=tuple(parts))
 
 
-def kept_picture(tool: MakingTool, target: WorkspacePath, data: bytes, context: ToolContext) -> FileChange:
+def save_picture(tool: MakingTool, target: WorkspacePath, data: bytes, context: ToolContext) -> FileChange:
     """Write a file as an undoable change."""
     root = tool.root(target, context)
-    there = root.look(target.path)
+    there = root.inspect(target.path)
     before = root.read(target.path, MODEL) if there is not None else None
     tool.files(context).write(author(context), target, data)
     return file_change(target.shown, before, data)

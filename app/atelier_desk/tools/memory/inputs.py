@@ -16,8 +16,8 @@ Tags = Annotated[list[Tag], Field(max_length=limits.MEMORY_TAGS)]
 MemoryId = Annotated[str, Field(min_length=1, max_length=64, description="Id of the memory.")]
 Scope = Literal["workflow", "general", "both"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-SCOPE_TOLD = "workflow: this workflow's alone; general: those for all workflows, with your proposals for them; both."
-TAGS_TOLD = "Only memories that have each of these tags, spelled the same."
+SCOPE_HELP = "workflow: this workflow's alone; general: those for all workflows, with your proposals for them; both."
+TAGS_HELP = "Only memories that have each of these tags, spelled the same."
 READ_DEFAULT = 20_000
 """Characters of a memory returned per ``get``."""
 
@@ -61,8 +61,8 @@ class Get(Input):
 class List(Input):
     operation: Literal["list"]
     type_filter: Type | None = Field(default=None, description="Only this type.")
-    tags: Tags = Field(default=[], description=TAGS_TOLD)
-    scope: Scope = Field(default="both", description=SCOPE_TOLD)
+    tags: Tags = Field(default=[], description=TAGS_HELP)
+    scope: Scope = Field(default="both", description=SCOPE_HELP)
     mode: Literal["full", "compact"] = Field(default="full", description="compact gives a preview of the content.")
     limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
 
@@ -71,8 +71,8 @@ class Search(Input):
     operation: Literal["search"]
     query: str = Field(min_length=1, max_length=limits.QUESTION, description="What you want to know, in words.")
     type_filter: Type | None = Field(default=None, description="Only this type.")
-    tags: Tags = Field(default=[], description=TAGS_TOLD)
-    scope: Scope = Field(default="both", description=SCOPE_TOLD)
+    tags: Tags = Field(default=[], description=TAGS_HELP)
+    scope: Scope = Field(default="both", description=SCOPE_HELP)
     limit: int = Field(default=limits.MEMORY_LIST_DEFAULT, ge=1, le=limits.MEMORY_LIST_MAX, description="Most memories to return.")
     threshold: Share = Field(
         default=0.7,

@@ -149,7 +149,7 @@ class MemoryTool(DescribedTool):
             workflow_id=stored.workflow_id,
             scope=_scope_of(stored),
             importance=stored.importance,
-            message=_said(stored, asks),
+            message=_stored_text(stored, asks),
         )
         return _reading(result, stored)
 
@@ -160,7 +160,7 @@ class MemoryTool(DescribedTool):
         """Whether a memory applies to all workflows and the user wants to approve those."""
         return memory.workflow_id is None and bool(context.workflow_id) and await self._asks()
 
-    async def _may_go(self, home: str | None, context: ToolContext) -> None:
+    async def _check_reach(self, home: str | None, context: ToolContext) -> None:
         """Check that a team that read outside content deletes nothing beyond its own workflow.
 
         Raises:
@@ -181,7 +181,7 @@ class MemoryTool(DescribedTool):
         return _reading(ToolResult.ok(memory={**_shown(memory), "content": page}, **more), memory)
 
     async def _list(self, input: inputs.List, context: ToolContext) -> ToolResult:
-        workflow_id, scope = _looked_at(input.scope, context)
+        workflow_id, scope = _reading_scope(input.scope, context)
         kind = MemoryType(input.type_filter) if input.type_filter else None
         found = await self._memories.list(
             workflow_id=workflow_id,
@@ -198,7 +198,7 @@ class MemoryTool(DescribedTool):
         search = self.services.memory_search
         if search is None:
             raise ToolError("Memory search is not available in this run; use list.", code="no_memory")
-        workflow_id, scope = _looked_at(input.scope, context)
+        workflow_id, scope = _reading_scope(input.scope, context)
         filters = MemoryFilter(workflow_id, scope, MemoryType(input.type_filter) if input.type_filter else None, tuple(input.tags))
         most = limits.MEMORY_LIST_MAX if scope is MemoryScope.WORKFLOW else input.limit
         found = await search.search(input.query, filters=filters, limit=most, threshold=input.threshold)
@@ -231,7 +231,7 @@ class MemoryTool(DescribedTool):
         if len(changed) == 2:
             raise ToolError("Nothing to update: give content, tags or importance.", code="invalid_arguments")
         if changed.keys() & {"content", "tags"} and memory.workflow_id is not None:
-            await self._may_go(memory.workflow_id, context)
+            await self._check_reach(memory.workflow_id, context)
         if changed.keys() & {"content", "tags"} and await self._is_the_users(memory, context):
             # Changes of general memories need approval, as their creation does.
             tags, importance = list(changed.get("tags", memory.tags)), changed.get("importance", memory.importance)
@@ -244,7 +244,7 @@ class MemoryTool(DescribedTool):
 
     async def _delete(self, input: inputs.Delete, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
-        await self._may_go(memory.workflow_id, context)
+        await self._check_reach(memory.workflow_id, context)
         await self._memories.delete(memory.id)
         return ToolResult.ok(memory_id=memory.id, message="Memory deleted")
 
@@ -254,14 +254,14 @@ class MemoryTool(DescribedTool):
             raise ToolError(
                 "This call is in no workflow: give scope general to clear the general memories of this type.", code="invalid_arguments"
             )
-        workflow_id, scope = _looked_at(input.scope or "workflow", context)
+        workflow_id, scope = _reading_scope(input.scope or "workflow", context)
         places: list[str | None] = []
         if scope is not MemoryScope.GENERAL:
             places.append(workflow_id)
         if scope is not MemoryScope.WORKFLOW:
             places.append(None)
         for place in places:
-            await self._may_go(place, context)
+            await self._check_reach(place, context)
         kind = MemoryType(input.type)
         deleted = 0
         for place in places:
@@ -273,7 +273,7 @@ class MemoryTool(DescribedTool):
         )
 
     async def _describe(self, input: inputs.Describe, context: ToolContext) -> ToolResult:
-        workflow_id, scope = _looked_at("both", context)
+        workflow_id, scope = _reading_scope("both", context)
         told = await self._memories.describe(workflow_id, proposing=context.workflow_id)
         return ToolResult.ok(**{"scope": scope.value, "workflow_id": workflow_id, **dict(told)})
 
@@ -326,7 +326,7 @@ def _tainted(context: ToolContext) -> ToolError:
     )
 
 
-def _said(stored: Memory, asked: bool) -> str:
+def _stored_text(stored: Memory, asked: bool) -> str:
     if stored.edited:
         return f"It was there already; the user changed it to: {stored.content[:200]}"
     if stored.proposed:
@@ -361,7 +361,7 @@ def _place(scope: str | None, kind: MemoryType, context: ToolContext) -> str | N
     return workflow_id if wanted is MemoryScope.WORKFLOW else None
 
 
-def _looked_at(scope: str, context: ToolContext) -> tuple[str | None, MemoryScope]:
+def _reading_scope(scope: str, context: ToolContext) -> tuple[str | None, MemoryScope]:
     """Return workflow and scope of a reading call; outside a workflow ``both`` means general."""
     workflow_id, wanted = _workflow(context), MemoryScope(scope)
     if workflow_id is None:

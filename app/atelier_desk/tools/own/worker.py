@@ -19,7 +19,7 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.worker.child import Tell, serve
+from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.tools.base import AskUser, ToolContext
 from atelier_desk.tools.custom import outcome_of
@@ -36,7 +36,7 @@ def main() -> None:
     serve(_answer, once=True)
 
 
-def _answer(order: dict[str, Any], _data: bytes, tell: Tell) -> Any:
+def _answer(order: dict[str, Any], _data: bytes, tell: Report) -> Any:
     file = _file(order["file"])
     try:
         return _describe(file) if order["do"] == "describe" else _call(file, order, tell)
@@ -46,7 +46,7 @@ def _answer(order: dict[str, Any], _data: bytes, tell: Tell) -> Any:
         raise Refused("failed", files.reason(file, error)) from error
 
 
-def _progress(tell: Tell) -> Callable[..., None]:
+def _progress(tell: Report) -> Callable[..., None]:
     """Return a thread-safe function that passes progress on."""
     last = float("-inf")
 
@@ -71,7 +71,7 @@ def _describe(file: ToolFile) -> list[dict[str, object]]:
     return [messages.described(tool) for tool in files.run(file)]
 
 
-def _call(file: ToolFile, order: dict[str, Any], tell: Tell) -> dict[str, object]:
+def _call(file: ToolFile, order: dict[str, Any], tell: Report) -> dict[str, object]:
     tool = {each.name: each for each in files.run(file)}.get(order["tool"])
     if tool is None:
         raise UsageError(N_("The file {name} does not define the tool {tool} any more."), name=file.name, tool=order["tool"])

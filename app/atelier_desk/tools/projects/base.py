@@ -127,11 +127,11 @@ class ProjectTool(DescribedTool):
             if not path:
                 return True
             if "://" in path:
-                return context.tells(path)
+                return context.may_disclose(path)
             if not project.root:
                 return True
             whole = root / path
-            return any(whole.is_relative_to(each) for each in granted) and context.tells(str(whole))
+            return any(whole.is_relative_to(each) for each in granted) and context.may_disclose(str(whole))
 
         return reads
 
@@ -148,7 +148,7 @@ def real(where: WorkspacePath, context: ToolContext) -> str:
     return found
 
 
-def told(entity: Entity, **more: object) -> dict[str, Any]:
+def entity_fields(entity: Entity, **more: object) -> dict[str, Any]:
     """Return an entity for the model."""
     lines = {"lines": f"{entity.start_line}-{entity.end_line}"} if entity.start_line else {}
     said = {"type": entity.type, "path": entity.path, "signature": entity.signature, "docstring": entity.docstring[:300]}

@@ -31,7 +31,7 @@ from atelier_desk.workspace.path_resolution import first_outside
 
 Name = Field(min_length=1, max_length=128, description="The project's name, as list_projects has it.")
 INGEST_S = 3_600.0
-LOOK_S = 0.5
+POLL_S = 0.5
 FILES = 500
 LISTED = 20
 """Maximum unread or skipped files that a result names."""
@@ -99,7 +99,7 @@ class _Changing(ProjectTool):
         waiting = asyncio.ensure_future(self.projects.wait(project.id))
         try:
             while not waiting.done():
-                await asyncio.wait([waiting], timeout=LOOK_S)
+                await asyncio.wait([waiting], timeout=POLL_S)
                 state = (await self.projects.states()).get(project.id)
                 if state is not None and not waiting.done():
                     percent = 100 * state.done // state.total if state.total else 0
@@ -173,12 +173,12 @@ class CreateProject(_Changing):
         if files is None:
             raise ToolError("Files cannot be used here.", code="no_workspace")
         folder = self.place(input.path, context)
-        if folder.path and files.root(folder.root).look(folder.path) is None:
+        if folder.path and files.root(folder.root).inspect(folder.path) is None:
             files.make_folder(author(context), folder)
         parts = []
         for name, text in self._content(input).items():
             where, data = folder.below(name), text.encode()
-            if files.root(where.root).look(where.path) is None:
+            if files.root(where.root).inspect(where.path) is None:
                 files.write(author(context), where, data, expected=None, new=True)
                 parts.append(file_change(where.shown, None, data))
         return parts
@@ -444,7 +444,7 @@ class ForgetPath(_Changing):
 
     async def run(self, input: ForgetInput, context: ToolContext) -> ToolResult:
         if input.path.startswith(("http://", "https://")):
-            return await self._forget_page(input.path, context)
+            return await self._remove_page(input.path, context)
         where = self.place(input.path, context)
         project = await self.of_place(where, context)
         count = await self.projects.forget_path(project.id, real(where, context))
@@ -452,7 +452,7 @@ class ForgetPath(_Changing):
             raise ToolError("Nothing of {path} is in the project {name}.", code="not_found", path=where.shown, name=project.name)
         return ToolResult.ok(project=project.name, files=count)
 
-    async def _forget_page(self, address: str, context: ToolContext) -> ToolResult:
+    async def _remove_page(self, address: str, context: ToolContext) -> ToolResult:
         names = []
         for project in await self.visible(context):
             if (await self.projects.query(project.id, EntityKind.PAGE, {"path": address}, "", 1))[1]:

@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.describe import About
-from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, kind_of, told
+from atelier_desk.tools.projects.base import KINDS, OUTSIDE, ProjectTool, entity_fields, kind_of
 from atelier_desk.tools.sections import KNOWLEDGE
 
 MOST = 50
@@ -42,7 +42,7 @@ class RagTool(ProjectTool):
     icon: ClassVar[str] = "search"
     idempotent: ClassVar[bool] = True
 
-    def lacks(self) -> str:
+    def missing_setup(self) -> str:
         projects = self.services.projects
         return NONE if projects is not None and not projects.some else ""
 
@@ -83,7 +83,7 @@ class RagTool(ProjectTool):
 
 
 def _hit(hit: ProjectHit) -> dict[str, object]:
-    return told(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
+    return entity_fields(hit.entity, project=hit.project, score=round(hit.score, 3), preview=hit.preview)
 
 
 def _place(entity: Entity) -> str:
@@ -178,7 +178,7 @@ class QueryEntities(RagTool):
         project = await self.named("", context)
         reads = self.reader(project, context)
         found, total = await self.projects.query(project.id, kind, input.where, input.order_by, input.limit, reads=reads)
-        rows = [told(each) for each in found]
+        rows = [entity_fields(each) for each in found]
         outside = await self.outside(found, context)
         asked = () if total else (field for field in LISTED if field in input.where)
         there = {field: await self._values(project, kind, field, reads) for field in asked}
@@ -269,11 +269,18 @@ class ExploreRelationships(RagTool):
         for each in found.neighbours:
             if each.entity.id in shown:
                 by = f"{names.get(each.by.source, '?')} {each.by.kind.value} {names.get(each.by.target, '?')}"
-                rows.append(told(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2)))
+                rows.append(entity_fields(each.entity, depth=each.depth, by=by, confidence=round(each.by.confidence, 2)))
         more = {"more": "There is more: ask for one relationship or direction, or a smaller depth."} if found.cut else {}
         home = [each for each in await self.visible(context) if each.id == found.start.project_id]
         return ToolResult(
-            {"success": True, "start": told(found.start), "count": len(rows), "results": rows, **more, **self.where(home, context)},
+            {
+                "success": True,
+                "start": entity_fields(found.start),
+                "count": len(rows),
+                "results": rows,
+                **more,
+                **self.where(home, context),
+            },
             tainted=await self.outside([found.start, *(each.entity for each in found.neighbours if each.entity.id in shown)], context),
         )
 

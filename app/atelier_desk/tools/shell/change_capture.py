@@ -107,7 +107,7 @@ async def capturing(
             made.settled = protected.settle()
             protected.close()
         if made.command is not None and services.files is not None:
-            held = take_over(services.files, author_of(context), made.command)
+            held = hold_removed(services.files, author_of(context), made.command)
             made.settled = replace(made.settled, held=(*made.settled.held, *held))
         changed = before.compare(author_of(context))
         marks.end(command, _written(changed, place.root))
@@ -121,7 +121,7 @@ async def capturing(
             services.files.announce_held(context.workflow_id)
 
 
-def take_over(files: WorkspaceFiles, author: Author, command: KeptOutput) -> list[HeldFile]:
+def hold_removed(files: WorkspaceFiles, author: Author, command: KeptOutput) -> list[HeldFile]:
     """Hold files that the launcher of an ended command removed because git would execute them. Blocks."""
     guarded = command.process.guarded
     taken, left = adopt(files, author, guarded.held)
@@ -131,7 +131,7 @@ def take_over(files: WorkspaceFiles, author: Author, command: KeptOutput) -> lis
 
 def _without_denied_text(part: FileChange, context: ToolContext, place: CommandPlace) -> FileChange:
     """Remove a change's text where the rules do not allow revealing the file."""
-    readable = all(context.tells(str(place.root / path)) for path in (part.path, part.moved_to) if path)
+    readable = all(context.may_disclose(str(place.root / path)) for path in (part.path, part.moved_to) if path)
     return part if readable else part.model_copy(update={"diff": ""})
 
 
@@ -152,7 +152,7 @@ def watch(services: ToolServices, context: ToolContext, kept: KeptOutput, protec
     protected.begin(author_of(context))
 
     async def over() -> None:
-        held = await in_tool_thread(take_over, files, author_of(context), kept)
+        held = await in_tool_thread(hold_removed, files, author_of(context), kept)
         for workflow_id in {*await in_tool_thread(protected.sweep), *(each.workflow_id for each in held)}:
             files.announce_held(workflow_id)
         await in_tool_thread(protected.close)

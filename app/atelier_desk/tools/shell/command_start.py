@@ -47,8 +47,8 @@ Every other program is named by its file.
 NOTHING = Hidden()
 LAST_SIGNAL = 64
 """Highest Linux signal; a higher exit status, such as git's 255, was chosen by the program."""
-TOLD_EVERY_S = 0.2
-TOLD_LINES, TOLD_CHARACTERS = 40, 4_000
+PROGRESS_INTERVAL_S = 0.2
+PROGRESS_LINES, PROGRESS_CHARACTERS = 40, 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def where(context: ToolContext, folder: str = "") -> CommandPlace:
 def commands_of(services: ToolServices) -> Commands:
     """Return this Atelier's commands; a registry without them gets its own."""
     if services.commands is None:
-        services.commands = Commands(services.hidden, services.told)
+        services.commands = Commands(services.hidden, services.on_changed)
     return services.commands
 
 
@@ -272,7 +272,7 @@ async def _settings(file: str, place: CommandPlace, folder: str) -> tuple[tuple[
 
     They may have changed since the decision: raises ``ToolError`` unless a person approved the present ones.
     """
-    found = await in_tool_thread(repository.look, file, place.folder / folder, place.roots)
+    found = await in_tool_thread(repository.inspect, file, place.folder / folder, place.roots)
     if found.rule and not place.settings_allowed(found.rule):
         raise ToolError(
             f"git is not run here: settings of the repository may run programs or use files elsewhere ({found.about}), and the user has "
@@ -301,13 +301,13 @@ async def until_end(kept: KeptOutput, context: ToolContext, timeout_s: float) ->
     until = loop.time() + timeout_s
     shown = -1
     try:
-        while not await process.wait(min(TOLD_EVERY_S, max(0.0, until - loop.time()))):
+        while not await process.wait(min(PROGRESS_INTERVAL_S, max(0.0, until - loop.time()))):
             if loop.time() >= until:
                 await process.end("timeout")
                 break
             if process.output.size != shown:
                 shown = process.output.size
-                context.progress(0, process.output.last(TOLD_LINES, TOLD_CHARACTERS, in_colour=True))
+                context.progress(0, process.output.last(PROGRESS_LINES, PROGRESS_CHARACTERS, in_colour=True))
     finally:
         if process.running:
             # Also when the call itself is cancelled: nothing of it continues.
@@ -362,7 +362,7 @@ def facts(kept: KeptOutput) -> dict[str, Any]:
         said["ended"] = "What it started with & still ran and was ended with it. Start it alone, in the background, to keep it running."
     if process.left:
         said["left"] = "Something that it started could not be ended. Tell the user."
-    if not shown.whole:
+    if not shown.complete:
         said |= {
             "output_file": str(process.output.path),
             "output_bytes": process.output.size,

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import can_be_kept, name_on_disk, readable_name
+from atelier_desk.support.text import is_storable_name, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
 from atelier_desk.tools.call import SubjectKind
@@ -125,7 +125,7 @@ class GitDiff(_Git):
     )
 
     async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:
-        if not can_be_kept(name_on_disk(input.file)):
+        if not is_storable_name(name_on_disk(input.file)):
             words = "The name of {file} is not UTF-8, so git cannot be asked for it alone. Name its folder, or leave file out."
             raise ToolError(words, code="bad_path", file=input.file)
         staged = ("--cached",) if input.staged else ()

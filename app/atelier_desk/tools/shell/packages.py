@@ -75,7 +75,7 @@ class RunNpmScript(FixedCommand):
         root = command_start.where(context).root
         if not await in_tool_thread((root / "package.json").exists):
             raise ToolError("There is no package.json in the workspace folder.", code="not_found")
-        found = await in_tool_thread(manifest, root, "package.json", context.tells)
+        found = await in_tool_thread(manifest, root, "package.json", context.may_disclose)
         if found is None or not isinstance(listed := found.get("scripts", {}), dict):
             raise ToolError(
                 "The package.json of the workspace cannot be read: it is no JSON object, a link to elsewhere, or a rule denies it.",

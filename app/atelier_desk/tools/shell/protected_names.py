@@ -31,7 +31,7 @@ _JOINED = re.compile(r"[=:,@]")
 
 ``of=AGENTS.md``, ``HEAD:AGENTS.md``, ``-v=a:b``.
 """
-_ALIKE = 1_000
+_MAX_NAMES = 1_000
 _NAMED = 5
 """Maximum names in a question."""
 _GIT_S = 10.0
@@ -51,7 +51,7 @@ _ONLY = {
     "reset": ({"--hard", "--merge", "--keep"}, True),
 }  # fmt: skip
 """Words with which a command of ``_REWRITES`` or ``_BRINGS`` leaves files alone, or (True) without which it does."""
-_TAKES_VALUE = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"})
+_VALUE_OPTIONS = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix", "--config-env"})
 
 
 def targets(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequence[str] = ()) -> ProtectedTargets:
@@ -75,7 +75,7 @@ def targets(judgement: Judgement, cwd: str, folders: Sequence[str], own: Sequenc
         for base in dict.fromkeys((*bases, "")):
             for word in _words(judged, os.path.join(start, base)):
                 written = os.path.join(start, base, word)
-                path = Path(tuple(dict.fromkeys((_whole(written), realpath(written)))))
+                path = Path(tuple(dict.fromkeys((_normalised(written), realpath(written)))))
                 if protected([path], own):
                     names[_shown(path.spellings[0], folders[0])] = None
                     below |= dict.fromkeys(path.spellings)
@@ -102,9 +102,9 @@ def may_change(
     written = [os.path.join(start, file.name) for file in judgement.writes if not file.globs]
     if all(judged.kind is not Kind.RUNS for judged in judgement.commands) and judgement.commands:
         # Only what it names is changed, and names below it were searched before.
-        below += [each for path in written for each in (_whole(path), realpath(path))]
+        below += [each for path in written for each in (_normalised(path), realpath(path))]
     else:
-        below += [path for path in there if any(within(_whole(each), path) or within(realpath(each), path) for each in written)]
+        below += [path for path in there if any(within(_normalised(each), path) or within(realpath(each), path) for each in written)]
     tracked = cache(lambda folder: _tracked(folder, folders) or set())
 
     def may(path: str) -> bool:
@@ -127,7 +127,7 @@ def _words(judged: JudgedCommand, folder: str) -> Iterator[str]:
             yield from (part for at in range(2, len(text)) if is_protected(part := text[at:].lstrip("=")))
         if word.globs and text.strip("/"):
             try:
-                yield from Patterns(folder, _ALIKE).names(text)
+                yield from Patterns(folder, _MAX_NAMES).names(text)
             except TooManyError:
                 continue
 
@@ -148,7 +148,7 @@ class _Rewritten:
             return [], [], folder
         while words and words[0].startswith("-"):
             option = words.pop(0)
-            if option in _TAKES_VALUE and words:
+            if option in _VALUE_OPTIONS and words:
                 value = words.pop(0)
                 folder = os.path.join(folder, value) if option == "-C" else folder
         command, rest = (words or [""])[0], words[1:]
@@ -160,7 +160,7 @@ class _Rewritten:
         if bool(only & set(rest[:1] if not needed else rest)) is not needed and only:
             return [], [], folder
         if command in ("mv", "rm") and "--cached" not in rest:
-            return sorted(_carried(command, list(_operands(judged, folder, len(words))), folder, self._there())), [], folder
+            return sorted(_moved_along(command, list(_operands(judged, folder, len(words))), folder, self._there())), [], folder
         if command in _BRINGS:
             return [], _filled(command, rest, folder), folder
         makes_branch = len(rest) == 2 and (command, rest[0]) in (("switch", "-c"), ("checkout", "-b"))
@@ -180,14 +180,14 @@ def _operands(judged: JudgedCommand, folder: str, most: int) -> Iterator[str]:
             ended = word.text == "--"
         elif word.globs:
             try:
-                yield from Patterns(folder, _ALIKE).names(word.text) or [word.text]
+                yield from Patterns(folder, _MAX_NAMES).names(word.text) or [word.text]
             except TooManyError:
                 yield "."
         else:
             yield word.text
 
 
-def _carried(command: str, names: list[str], folder: str, there: Sequence[str]) -> Iterator[str]:
+def _moved_along(command: str, names: list[str], folder: str, there: Sequence[str]) -> Iterator[str]:
     """Yield the protected files among ``there`` that ``git mv`` and ``git rm`` move or delete, and their destinations."""
     into = os.path.join(folder, names.pop()) if command == "mv" and len(names) > 1 else ""
     for name in names:
@@ -222,7 +222,7 @@ def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
         names.append(".gitmodules")
         text = (git_files.content(os.path.join(folder, ".gitmodules")) or b"").decode("utf-8", "replace")
         names += re.findall(r"^\s*path\s*=\s*(.+?)\s*$", text, re.MULTILINE)
-    return [_whole(os.path.join(folder, name)) for name in names if name.strip("./")]
+    return [_normalised(os.path.join(folder, name)) for name in names if name.strip("./")]
 
 
 def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
@@ -247,14 +247,14 @@ def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
     return {path for path in paths if any(within(top, path) for top in tops)}
 
 
-def _whole(path: str) -> str:
+def _normalised(path: str) -> str:
     whole = normpath(path)
     whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole
     return File(whole).as_posix() if os.sep != "/" else whole
 
 
 def _shown(path: str, root: str) -> str:
-    for top in dict.fromkeys((_whole(root), realpath(root))):
+    for top in dict.fromkeys((_normalised(root), realpath(root))):
         if path != top and within(top, path):
             return path[len(top.rstrip("/")) + 1 :]
     return path

@@ -88,7 +88,7 @@ class FetchWebPage(WebTool):
         data = {
             "success": True,
             "note": f"{OUTSIDE} A page that is cut is read on with its url and offset.",
-            "pages": [_said(page, 0, share) for page in found.pages],
+            "pages": [_page_fields(page, 0, share) for page in found.pages],
             "total": len(found.pages),
             **({"not_fetched": [{"url": url, "error": error} for url, error in found.failed]} if found.failed else {}),
             **({"more_links": found.left} if found.left else {}),
@@ -104,10 +104,10 @@ def _one(page: Page, input: FetchInput) -> ToolResult:
         links = {"links": [dict(each) for each in page.links[:LINKS]]}
         if len(page.links) > LINKS:
             links["more_links"] = len(page.links) - LINKS
-    return ToolResult({"success": True, "note": OUTSIDE, **_said(page, input.offset, PAGE), **links}, parts=(source(page),))
+    return ToolResult({"success": True, "note": OUTSIDE, **_page_fields(page, input.offset, PAGE), **links}, parts=(source(page),))
 
 
-def _said(page: Page, start: int, most: int) -> dict[str, object]:
+def _page_fields(page: Page, start: int, most: int) -> dict[str, object]:
     shown = page.markdown[start : start + most]
     known = {"title": page.title, "author": page.author, "date": page.date, "site": page.site, "language": page.language}
     end = start + len(shown)
@@ -120,7 +120,7 @@ def _said(page: Page, start: int, most: int) -> dict[str, object]:
         "total_chars": len(page.markdown),
         **({"next_offset": end} if end < len(page.markdown) else {}),
         **({"shown_by": page.ran} if page.ran else {}),
-        **({"from_cache": True} if page.kept else {}),
+        **({"from_cache": True} if page.cached else {}),
         **({"remark": " ".join(notes)} if notes else {}),
     }
 

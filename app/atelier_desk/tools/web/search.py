@@ -41,7 +41,7 @@ class SearchWeb(WebTool):
         limits=(f"{MOST} results", "an excerpt is not the page: fetch it before you rely on it"),
     )
 
-    def lacks(self) -> str:
+    def missing_setup(self) -> str:
         searcher = self.services.searcher
         return searcher.missing() if searcher is not None else ""
 

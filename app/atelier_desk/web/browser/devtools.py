@@ -28,7 +28,7 @@ class Devtools:
     """
 
     def __init__(self, told: Callable[[str, Mapping[str, object], str], None]) -> None:
-        self._told = told
+        self._on_event = told
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._number = 0
         self._reader = asyncio.StreamReader(limit=MESSAGE)
@@ -69,13 +69,13 @@ class Devtools:
     async def _read(self) -> None:
         try:
             while True:
-                self._take(json.loads((await self._reader.readuntil(b"\0"))[:-1]))
+                self._handle(json.loads((await self._reader.readuntil(b"\0"))[:-1]))
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError, OSError):
             return
         finally:
             self._over()
 
-    def _take(self, said: object) -> None:
+    def _handle(self, said: object) -> None:
         if not isinstance(said, dict):
             raise ValueError("no message")
         answer = self._waiting.pop(said.get("id", 0), None)
@@ -86,7 +86,7 @@ class Devtools:
                 result = said.get("result")
                 answer.set_result(result if isinstance(result, dict) else {})
         elif "method" in said and isinstance(said.get("params"), dict):
-            self._told(str(said["method"]), said["params"], str(said.get("sessionId", "")))
+            self._on_event(str(said["method"]), said["params"], str(said.get("sessionId", "")))
 
     def _over(self) -> None:
         for answer in self._waiting.values():

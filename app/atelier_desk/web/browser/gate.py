@@ -103,13 +103,13 @@ class Gate:
                 await self._passed_on(method, asked, headers, reader, writer)
         except ToolError as error:
             self.refused.append((asked[:200], error.code))
-            _say(writer, 403)
+            _respond(writer, 403)
         except _Over:
             self.over = True
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            _say(writer, 400)
+            _respond(writer, 400)
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError, TimeoutError):
-            _say(writer, 502)
+            _respond(writer, 502)
         finally:
             with suppress(OSError):
                 writer.close()
@@ -191,6 +191,6 @@ class Gate:
                 await response.aclose()
 
 
-def _say(writer: asyncio.StreamWriter, status: int) -> None:
+def _respond(writer: asyncio.StreamWriter, status: int) -> None:
     with suppress(OSError, RuntimeError):
         writer.write(f"HTTP/1.1 {status} -\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".encode())

@@ -27,7 +27,7 @@ _PROCESSES = 64
 """Bytes and processes that a browser may take with all it starts; the launcher ends it beyond."""
 _ENDS_S = 7.0
 """Seconds a browser has to end when it is told to; then it is killed."""
-_SAID = 2_000
+_MAX_OUTPUT = 2_000
 """Bytes at the end of what it printed in which the reason is looked for."""
 _PREFIX = "atelier-browser-"
 _OLD_S = 24 * 3600.0
@@ -135,9 +135,9 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
                 await process.wait()
 
 
-def said_last(file: Path) -> str:
+def last_line(file: Path) -> str:
     """The last line that a browser said, for an error; empty for none."""
     with suppress(OSError):
-        lines = file.read_bytes()[-_SAID:].decode("utf-8", "replace").strip().splitlines()
+        lines = file.read_bytes()[-_MAX_OUTPUT:].decode("utf-8", "replace").strip().splitlines()
         return next((line.strip()[:200] for line in reversed(lines) if line.strip() and "dbus" not in line), "")
     return ""

@@ -13,7 +13,7 @@ from atelier_desk.web.address import Address, read
 from atelier_desk.web.browser.devtools import BrowserGone, CommandRefused, Devtools
 from atelier_desk.web.browser.gate import Gate
 from atelier_desk.web.browser.installed import Installed, is_root
-from atelier_desk.web.browser.process import running, said_last
+from atelier_desk.web.browser.process import last_line, running
 from atelier_desk.web.dialing import Dialer
 
 START_S = 15.0
@@ -23,7 +23,7 @@ READ_S = 10.0
 """Seconds that the browser has to write out what it shows."""
 REQUESTS = 300
 """Of one page; what it asks for beyond is not fetched."""
-_TAKEN = frozenset(("Document", "Stylesheet", "Script", "XHR", "Fetch", "EventSource", "Other", "Preflight"))
+_LOADED_TYPES = frozenset(("Document", "Stylesheet", "Script", "XHR", "Fetch", "EventSource", "Other", "Preflight"))
 """Kinds of requests that can change the text of a page; pictures, sounds, letters and reports are not fetched."""
 
 
@@ -59,7 +59,7 @@ async def shown(browser: Installed, address: Address, dialer: Dialer, more: Sequ
                     await page.talk.open(reads, writes)
                     return await page.show()
                 except (BrowserGone, CommandRefused, TimeoutError) as error:
-                    detail = said_last(said) or str(error) or type(error).__name__
+                    detail = last_line(said) or str(error) or type(error).__name__
                     raise ToolError(
                         "{browser} did not show the page ({detail}).", code="browser", browser=browser.name, detail=detail
                     ) from None
@@ -75,7 +75,7 @@ class _Opened:
     """The page while it is open; requests are judged one by one, as those of a fetch are."""
 
     def __init__(self, address: Address, dialer: Dialer, gate: Gate) -> None:
-        self.talk = Devtools(self._told)
+        self.talk = Devtools(self._on_event)
         self._address = address
         self._dialer = dialer
         self._gate = gate
@@ -122,7 +122,7 @@ class _Opened:
     def _ask(self, method: str, **parameters: Any) -> asyncio.Future[dict[str, Any]]:
         return self.talk.send(method, self._session, **parameters)
 
-    def _told(self, method: str, said: Mapping[str, Any], session: str) -> None:
+    def _on_event(self, method: str, said: Mapping[str, Any], session: str) -> None:
         with suppress(BrowserGone):
             if method == "Target.targetCreated":
                 info = said.get("targetInfo") or {}
@@ -147,7 +147,7 @@ class _Opened:
         """Let a request go on, or stop it."""
         self._count += 1
         request, kind = said.get("request") or {}, said.get("resourceType", "")
-        why = "" if self._count <= REQUESTS and kind in _TAKEN else "BlockedByClient"
+        why = "" if self._count <= REQUESTS and kind in _LOADED_TYPES else "BlockedByClient"
         if not why:
             try:
                 address = read(str(request.get("url", "")))

@@ -37,10 +37,10 @@ class Cleaned:
     finished: bool = True
 
 
-def kept(files: WorkspaceFiles) -> KeptRecord:
+def stored_size(files: WorkspaceFiles) -> KeptRecord:
     """Measure the checkpoints; blocks."""
-    undoable = [change for change in files.kept.references().changes.values() if change.undoable]
-    return KeptRecord(files.kept.size(), len(undoable), min((change.at for change in undoable), default=None))
+    undoable = [change for change in files.store.references().changes.values() if change.undoable]
+    return KeptRecord(files.store.size(), len(undoable), min((change.at for change in undoable), default=None))
 
 
 def clean(
@@ -63,10 +63,10 @@ def clean(
     """
     with files.lock:
         cleaning = _Cleaning(files, known, expired, stop)
-        size = files.kept.size()
+        size = files.store.size()
         finished = True
         try:
-            cleaning.forget_expired()
+            cleaning.delete_expired()
             if before is not None:
                 cleaning.give_up_before(before)
             if most is not None and size > most:
@@ -74,30 +74,30 @@ def clean(
             cleaning.drop_unused()
         except Stopped:
             finished = False
-        return Cleaned(max(0, size - files.kept.size()), cleaning.given_up, finished)
+        return Cleaned(max(0, size - files.store.size()), cleaning.given_up, finished)
 
 
 class _Cleaning:
     """One cleaning. ``records`` mirrors the files while it runs."""
 
     def __init__(self, files: WorkspaceFiles, known: Container[str], expired: Container[str], stop: Callable[[], bool]) -> None:
-        self._files, self._store = files, files.kept
+        self._files, self._store = files, files.store
         self._known, self._expired, self._stop = known, expired, stop
         self._records = References()
         self.given_up = 0
 
-    def _go_on(self) -> None:
+    def _check_stop(self) -> None:
         if self._stop():
             raise Stopped
 
-    def forget_expired(self) -> None:
+    def delete_expired(self) -> None:
         """Delete the data of expired workflows, except unreadable records."""
-        self._go_on()
+        self._check_stop()
         self._files.recover()
         self._records = self._store.references(self._stop)
-        self._files.held.forget_workflows([each for each in self._files.held.workflows() if each in self._expired])
+        self._files.held.delete_workflows([each for each in self._files.held.workflows() if each in self._expired])
         for change in self._of_expired(self._records.changes):
-            self._go_on()
+            self._check_stop()
             self._store.remove(change)
             del self._records.changes[change.id]
             with contextlib.suppress(OSError):
@@ -153,7 +153,7 @@ class _Cleaning:
         return set() if self._records.unread else {name for name in (change.before, change.after) if name}
 
     def _give_up(self, change: Change) -> None:
-        self._go_on()
+        self._check_stop()
         self.given_up += change.undoable
         if change.undoes:
             # It only undid another change and is listed nowhere, so nobody misses its record.
@@ -167,10 +167,10 @@ class _Cleaning:
     def drop_unused(self) -> None:
         """Delete contents that no record names, and trash of deleted changes."""
         for id in sorted(self._records.unused_trash(self._store.trashed())):
-            self._go_on()
+            self._check_stop()
             self._drop_trash(id)
         for name in sorted(self._records.unused_contents(self._store.stored())):
-            self._go_on()
+            self._check_stop()
             self._store.drop_content(name)
 
     def _drop_trash(self, id: str) -> None:

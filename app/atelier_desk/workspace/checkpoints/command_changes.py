@@ -14,7 +14,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.support.text import can_be_kept, readable_name
+from atelier_desk.support.text import is_storable_name, readable_name
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import WorkspacePath
@@ -52,7 +52,7 @@ class CommandChanges:
     def __init__(self, files: WorkspaceFiles, roots: Sequence[Path]) -> None:
         self._files, self._roots = files, roots
         self._held: dict[tuple[Path, str], bytes] = {}
-        self._found, self._partly, _gone = self._look()
+        self._found, self._partly, _gone = self._scan()
         left, until = ALL_BYTES, time.monotonic() + SECONDS
         # Newest files first: if time runs out, at least recent work can be restored.
         newest = sorted((item for item in self._found.items() if item[1].kind == "file"), key=lambda item: item[1].modified, reverse=True)
@@ -68,7 +68,7 @@ class CommandChanges:
 
     def compare(self, author: Author) -> ChangedSet:
         """Record the differences since the snapshot as changes of ``author``."""
-        now, partly, gone = self._look()
+        now, partly, gone = self._scan()
         partly = partly or self._partly
         parts: list[FileChange] = []
         lost: list[str] = []
@@ -79,17 +79,17 @@ class CommandChanges:
                 continue
             if any(each is not None and each.kind != "file" for each in (before, after)):
                 continue
-            part = self._kept(author, key, before, after) if len(parts) < CHANGES else None
+            part = self._change(author, key, before, after) if len(parts) < CHANGES else None
             if part is None:
                 lost.append(self._shown(*key))
             elif part.before != part.after:
                 parts.append(part)
         return ChangedSet(tuple(parts), tuple(lost), partly, tuple(str(root) for root in self._roots if root in gone))
 
-    def _kept(self, author: Author, key: tuple[Path, str], before: FoundFile | None, after: FoundFile | None) -> FileChange | None:
+    def _change(self, author: Author, key: tuple[Path, str], before: FoundFile | None, after: FoundFile | None) -> FileChange | None:
         """Record one change; None if its contents are unknown or no record can name it."""
         root, path = key
-        if not can_be_kept(path):
+        if not is_storable_name(path):
             return None
         old = self._held.get(key) if before is not None else None
         new = self._read(root, path) if after is not None else None
@@ -110,7 +110,7 @@ class CommandChanges:
         """Return the previous permission bits of the folders above a file."""
         return {each: found.mode for each in _above(path) if (found := self._found.get((root, each))) is not None}
 
-    def _look(self) -> tuple[dict[tuple[Path, str], FoundFile], bool, set[Path]]:
+    def _scan(self) -> tuple[dict[tuple[Path, str], FoundFile], bool, set[Path]]:
         """Return the present files, whether the scan was incomplete, and missing granted folders."""
         found: dict[tuple[Path, str], FoundFile] = {}
         gone: set[Path] = set()

@@ -23,7 +23,7 @@ from typing import Protocol
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.held_file import HeldFile
-from atelier_desk.support.text import can_be_kept, readable_name
+from atelier_desk.support.text import is_storable_name, readable_name
 from atelier_desk.workspace import transfer
 from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.held_files import HeldFiles
@@ -82,7 +82,7 @@ class WorkspaceFiles:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         announce_held: Callable[[str], None] = lambda workflow_id: None,
     ) -> None:
-        self.kept = CheckpointFiles(folder)
+        self.store = CheckpointFiles(folder)
         self.held = HeldFiles(folder / "held")
         self.recovered = False
         """Whether the changes of programs ended by a kill have been processed."""
@@ -117,7 +117,7 @@ class WorkspaceFiles:
             at=self.now(),
             root=str(root),
             path=readable_name(path),
-            raw=not can_be_kept(path),
+            raw=not is_storable_name(path),
         )
 
     def root(self, folder: Path | str) -> ConfinedRoot:
@@ -151,7 +151,7 @@ class WorkspaceFiles:
             before = self._content(root, place)
             if (expected is not None and before != expected) or (was and (before is None or digest(before) != was)):
                 raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
-            there = root.look(place.path)
+            there = root.inspect(place.path)
             if before == data and not new and (mode is None or there is None or there.mode == mode):
                 return None
             if before is not None and new:
@@ -160,8 +160,8 @@ class WorkspaceFiles:
                 author,
                 place,
                 action="created" if before is None else "changed",
-                before=self.kept.keep(before) if before is not None else "",
-                after=self.kept.keep(data),
+                before=self.store.store(before) if before is not None else "",
+                after=self.store.store(data),
                 mode=there.mode if there is not None else None,
                 temporary=temporary_name(),
                 made=_missing(root, place.path.rpartition("/")[0]),
@@ -184,7 +184,7 @@ class WorkspaceFiles:
         """
         root = self.root(place.root)
         with self.lock:
-            root.refuse_whole(place.path)
+            root.refuse_root(place.path)
             with root.located(place.path, follow=False) as (folder, name):
                 info = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 before = transfer.digest_of(folder, name)
@@ -199,7 +199,7 @@ class WorkspaceFiles:
                     folder=stat.S_ISDIR(info.st_mode),
                     temporary=temporary_name(),
                 )
-                with self._recorded(change) as done, self.kept.trash_folder(change.id, make=True) as kept:
+                with self._recorded(change) as done, self.store.trash_folder(change.id, make=True) as kept:
                     trash.put(folder, name, kept, change.temporary)
                     # A large folder without an expected hash is not read a second time.
                     found = before if change.folder and not was else transfer.digest_of(kept, trash.CONTENT)
@@ -215,7 +215,7 @@ class WorkspaceFiles:
 
     def _give_up(self, folder: int, change: Change, done: Callable[..., Change], **facts: object) -> Change:
         """Record that something is in the trash, then delete its remaining original if the trash is on another disk."""
-        self.kept.save(change.model_copy(update=facts))
+        self.store.save(change.model_copy(update=facts))
         try:
             transfer.delete(folder, change.temporary)
         except OSError as error:
@@ -232,23 +232,23 @@ class WorkspaceFiles:
     def movable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
         """Check ``move``: return what it would move and what it would trash; raises the same errors."""
         root, other = self.root(source.root), self.root(target.root)
-        there = other.look(target.path, follow=False)
-        here = root.look(source.path, follow=False)
+        there = other.inspect(target.path, follow=False)
+        here = root.inspect(source.path, follow=False)
         if here is None:
             raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
         if there is not None and here.identity == there.identity:
             raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
         if there is not None and (not overwrite or there.kind == "folder"):
-            raise _taken(target, there)
+            raise _exists_error(target, there)
         if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/"):
             raise ToolError("{path} cannot be moved into itself.", code="into_itself", path=source.shown)
-        root.refuse_whole(source.path)
+        root.refuse_root(source.path)
         return here, there
 
     def copyable(self, source: WorkspacePath, target: WorkspacePath, *, overwrite: bool = False) -> tuple[FoundFile, FoundFile | None]:
         """Check ``copy``: return what it would copy and what it would trash; raises the same errors."""
-        there = self.root(target.root).look(target.path, follow=False)
-        here = self.root(source.root).look(source.path)
+        there = self.root(target.root).inspect(target.path, follow=False)
+        here = self.root(source.root).inspect(source.path)
         if here is None:
             raise ToolError("{path} does not exist.", code="not_found", path=source.shown)
         if here.kind == "special" or here.kind == "link":
@@ -256,7 +256,7 @@ class WorkspaceFiles:
         if there is not None and there.identity == here.identity:
             raise ToolError("{path} and {other} are the same file.", code="same", path=source.shown, other=target.shown)
         if there is not None and (not overwrite or there.kind == "folder"):
-            raise _taken(target, there)
+            raise _exists_error(target, there)
         if target.root == source.root and f"{target.path}/".startswith(f"{source.path}/" if source.path else ""):
             raise ToolError("{path} cannot be copied into itself.", code="into_itself", path=source.shown)
         return here, there
@@ -313,7 +313,7 @@ class WorkspaceFiles:
                             if copied != change.after:
                                 # Pipes were skipped, or the source changed meanwhile: the recorded hash is that of the
                                 # copy.
-                                self.kept.begin(change.model_copy(update={"after": copied}))
+                                self.store.begin(change.model_copy(update={"after": copied}))
                         except BaseException:
                             transfer.delete(into, change.temporary)
                             raise
@@ -330,7 +330,7 @@ class WorkspaceFiles:
         """Create a folder and missing ones above it; None if it exists."""
         root = self.root(place.root)
         with self.lock:
-            here = root.look(place.path)
+            here = root.inspect(place.path)
             if here is not None and here.kind == "folder":
                 return None
             if here is not None:
@@ -361,31 +361,31 @@ class WorkspaceFiles:
                 author,
                 place,
                 action="created" if before is None else "deleted" if after is None else "changed",
-                before=self.kept.keep(before) if before is not None else "",
-                after=self.kept.keep(after) if after is not None else "",
+                before=self.store.store(before) if before is not None else "",
+                after=self.store.store(after) if after is not None else "",
                 mode=mode,
                 modes=dict(modes),
                 made=made,
             )
             if after is None and before is not None:
-                with self.kept.trash_folder(change.id, make=True) as kept:
+                with self.store.trash_folder(change.id, make=True) as kept:
                     handle = os.open(trash.CONTENT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=kept)
                     with os.fdopen(handle, "wb") as file:
                         file.write(before)
                         os.fchmod(handle, mode if mode is not None else 0o600)
                         os.fsync(handle)
-            self.kept.save(change)
+            self.store.save(change)
             return change
 
     def recover(self) -> None:
         """Resolve changes interrupted by a kill. Those in missing folders wait until they can be checked."""
         with self.lock:
-            for change in self.kept.pending():
+            for change in self.store.pending():
                 try:
-                    if not change.undoes and self.kept.record(change).exists():
+                    if not change.undoes and self.store.record(change).exists():
                         if change.action == "deleted":
-                            self._delete_beside(change)
-                        self.kept.drop(change)  # the kill came after its completion, and the file may have changed since
+                            self._delete_aside(change)
+                        self.store.drop(change)  # the kill came after its completion, and the file may have changed since
                     else:
                         self._settle(change)
                 except (AtelierError, OSError):
@@ -393,7 +393,7 @@ class WorkspaceFiles:
                         log.warning("a change of files was cut off and cannot be looked at: %s", change.path, exc_info=True)
                     self._unsettled.add(change.id)
 
-    def _delete_beside(self, change: Change) -> None:
+    def _delete_aside(self, change: Change) -> None:
         """Delete the remaining original of something in the trash of another disk, see ``_give_up``."""
         try:
             with self.root(change.root).located(change.path, follow=False) as (folder, _name):
@@ -404,17 +404,17 @@ class WorkspaceFiles:
 
     def _settle(self, change: Change) -> None:
         if change.action == "deleted":
-            made = trash.settle(self.kept, self.root(change.root), change)
+            made = trash.settle(self.store, self.root(change.root), change)
         else:
             made = self._settled(change)
         if made is None:
-            self.kept.drop(change)
-            self.kept.remove(change)
+            self.store.drop(change)
+            self.store.remove(change)
             return
-        self.kept.finish(made)
+        self.store.finish(made)
         if made.undoes:
             with contextlib.suppress(NotFoundError):
-                self.complete_undo(self.kept.get(made.workflow_id, made.undoes), made)
+                self.complete_undo(self.store.get(made.workflow_id, made.undoes), made)
 
     def _settled(self, change: Change) -> Change | None:
         """Return the change if it was made, otherwise None."""
@@ -445,11 +445,11 @@ class WorkspaceFiles:
             for made in reversed(change.made):
                 with contextlib.suppress(AtelierError):
                     self.root(change.moved_root or change.root).remove_empty(made)
-            self.kept.save(change.model_copy(update={"undone_by": by.id if by is not None else change.id}))
+            self.store.save(change.model_copy(update={"undone_by": by.id if by is not None else change.id}))
         if change.action == "deleted":
-            self.kept.empty_trash(change)
+            self.store.empty_trash(change)
         if by is not None:
-            self.kept.drop(by)
+            self.store.drop(by)
 
     def _give_back(self, change: Change) -> None:
         """After a kill between exchanging two files and checking the old one: restore what somebody else wrote."""
@@ -481,10 +481,10 @@ class WorkspaceFiles:
         root = self.root(change.root)
         place = WorkspacePath(Path(change.root), change.path, change.path)
         above = change.path.rpartition("/")[0]
-        with self.lock, self.kept.trash_folder(change.id) as kept:
+        with self.lock, self.store.trash_folder(change.id) as kept:
             found = change.before
             try:
-                trash.verify(kept, change, self.kept.trash(change.id))
+                trash.verify(kept, change, self.store.trash(change.id))
             except ConflictError:
                 if not force:
                     raise
@@ -543,13 +543,13 @@ class WorkspaceFiles:
     @contextlib.contextmanager
     def _recorded(self, change: Change) -> Iterator[Callable[..., Change]]:
         """Enclose a change: write its pending record before, and complete it when ``done`` was called."""
-        self.kept.begin(change)
+        self.store.begin(change)
         finished = False
 
         def done(**facts: object) -> Change:
             nonlocal finished, change
             change = change.model_copy(update=facts)
-            self.kept.finish(change)
+            self.store.finish(change)
             finished = True
             return change
 
@@ -562,7 +562,7 @@ class WorkspaceFiles:
                 with contextlib.suppress(AtelierError, OSError):
                     self._settle(change)
             else:
-                self.kept.drop(change)
+                self.store.drop(change)
             raise
 
 
@@ -570,10 +570,10 @@ def _missing(root: ConfinedRoot, folder: str) -> tuple[str, ...]:
     """Return the missing folders that have to be created, topmost first."""
     parts = folder.split("/") if folder else []
     paths = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
-    return tuple(path for path in paths if root.look(path) is None)
+    return tuple(path for path in paths if root.inspect(path) is None)
 
 
-def _taken(target: WorkspacePath, there: FoundFile) -> ToolError:
+def _exists_error(target: WorkspacePath, there: FoundFile) -> ToolError:
     """Return the error for a destination that exists."""
     if there.kind == "folder":
         return ToolError("{path} exists already, and is a folder: choose another name.", code="exists", path=target.shown)

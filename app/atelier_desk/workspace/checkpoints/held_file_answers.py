@@ -14,7 +14,7 @@ from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import ConfinedRoot
 
 
-def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
+def accept(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
     """Put a held file in its place and return the undoable change; blocks.
 
     Returns None for links, folders, large files and non-UTF-8 names, which a change cannot describe: whatever they
@@ -35,20 +35,20 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
         place = WorkspacePath(Path(held.root), held.on_disk, held.path)
         there = files.digest_at(root, held.on_disk, follow=False)
         if there and there == held.content:
-            files.held.forget(held)
+            files.held.delete(held)
             return None
         if there not in ("", held.replaces):
             raise in_the_way(held)
         author = Author(workflow_id, held.run_id, held.call_id, held.agent_name)
         data = files.held.read(held, FILE)
-        look = root.look(held.on_disk, follow=False)
+        look = root.inspect(held.on_disk, follow=False)
         if data is None or held.raw or (look is not None and look.kind != "file"):
             if there and held.raw:
                 _hold_too(files, held, root)
             elif there:
                 files.delete(author, place, was=there)
             files.held.put(held, root)
-            files.held.forget(held)
+            files.held.delete(held)
             return None
         try:
             change = files.write(author, place, data, new=not there, mode=files.held.mode(held), was=there)
@@ -56,7 +56,7 @@ def keep(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
             if error.code in ("changed", "exists"):
                 raise in_the_way(held) from error
             raise
-        files.held.forget(held)
+        files.held.delete(held)
         return change
 
 
@@ -65,12 +65,12 @@ def _hold_too(files: WorkspaceFiles, held: HeldFile, root: ConfinedRoot) -> None
         Author(held.workflow_id, held.run_id, held.call_id, held.agent_name), root.folder, held.on_disk, by=held.author
     )
     with root.located(held.on_disk, follow=False) as (folder, name):
-        files.held.take(record.model_copy(update={"replaces": held.content}), folder, name)
+        files.held.move_out(record.model_copy(update={"replaces": held.content}), folder, name)
 
 
 def discard(files: WorkspaceFiles, workflow_id: str, id: str) -> HeldFile:
     """Permanently delete a held file; blocks. Raises ``NotFoundError``: there is no such held file."""
     with files.lock:
         held = files.held.get(workflow_id, id)
-        files.held.forget(held)
+        files.held.delete(held)
         return held

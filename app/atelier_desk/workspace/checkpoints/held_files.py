@@ -55,7 +55,7 @@ class HeldFiles:
                 return held
         raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=id)
 
-    def take(self, held: HeldFile, source: int, name: str) -> HeldFile:
+    def move_out(self, held: HeldFile, source: int, name: str) -> HeldFile:
         """Move something out of an open folder and hold it; returns the completed record.
 
         A file is copied, never renamed: another hard link left in the workspace could change the held content. The
@@ -77,7 +77,7 @@ class HeldFiles:
             os.fsync(handle)
         except BaseException:
             if not moved:
-                self.forget(held)
+                self.delete(held)
             raise
         finally:
             os.close(handle)
@@ -128,7 +128,7 @@ class HeldFiles:
         finally:
             os.close(source)
 
-    def forget(self, held: HeldFile) -> None:
+    def delete(self, held: HeldFile) -> None:
         """Delete a held file and its record."""
         place = self._place(held)
         place.with_suffix(".json").unlink(missing_ok=True)
@@ -145,12 +145,12 @@ class HeldFiles:
         names = [name for name in folders if name == _NOBODY or not name.startswith("-")]
         return [*problem, *(each for name in names for each in read_folder(self.folder / name, HeldFile)[1])]
 
-    def forget_workflows(self, ids: Iterable[str]) -> None:
+    def delete_workflows(self, ids: Iterable[str]) -> None:
         """Delete everything held for these workflows, except files of unreadable records."""
         for workflow_id in ids:
             records, unread = read_folder(self.folder / plain_name(workflow_id), HeldFile)
             for held in records:
-                self.forget(held)
+                self.delete(held)
             if not unread:
                 with contextlib.suppress(OSError):
                     delete_tree(self.folder / plain_name(workflow_id))

@@ -63,7 +63,7 @@ def _adopted(files: WorkspaceFiles, author: Author, place: Path, by: str) -> Hel
         record = record.model_copy(update={"replaces": files.digest_at(files.root(root), below, follow=False)})
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
         try:
-            record = files.held.take(record, handle, name)
+            record = files.held.move_out(record, handle, name)
         finally:
             os.close(handle)
     except (AtelierError, OSError, ValueError, KeyError, TypeError) as error:

@@ -58,10 +58,10 @@ def unclaimed(files: WorkspaceFiles, known: Container[str]) -> set[str]:
     Determined from file names only, so it is fast at any size. Blocks.
     """
     with files.lock:
-        names, complete = files.kept.record_names()
-        pending = {change.workflow_id for change in files.kept.pending()}
+        names, complete = files.store.record_names()
+        pending = {change.workflow_id for change in files.store.pending()}
         owners = {workflow for workflow, ids in names.items() if ids} | pending | files.held.workflows()
-        unnamed = files.kept.trashed().difference(*names.values()) if complete else set()
+        unnamed = files.store.trashed().difference(*names.values()) if complete else set()
         return _unknown(owners, known) | {TRASH + id for id in unnamed if _is_plain(id)}
 
 
@@ -73,16 +73,16 @@ def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[s
     """
     with files.lock:
         files.recover()
-        records = files.kept.references()
-        checkpoints = files.kept.folder
+        records = files.store.references()
+        checkpoints = files.store.folder
         found = [_unread(files, each) for each in (*records.unread, *files.held.unread())]
         for change in records.pending.values():
             if change.workflow_id in known:
                 path = checkpoints / "pending" / f"{change.id}.json"
-                size = size_below(path) + size_below(files.kept.trash(change.id))
+                size = size_below(path) + size_below(files.store.trash(change.id))
                 found.append(Leftover(_key(checkpoints, path), "cut_off", size, 1, N_("its folder cannot be looked at")))
         if records.unread:
-            size = sum(map(files.kept.size_of, _unnamed_contents(files, records)))
+            size = sum(map(files.store.size_of, _unnamed_contents(files, records)))
             found += [Leftover(CONTENTS, "contents", size)] if size else []
         for key in sorted(_unclaimed(files, records, known)):
             until = first_missed[key] + timedelta(days=DAYS) if key in first_missed else None
@@ -113,54 +113,54 @@ def delete(files: WorkspaceFiles, keys: Collection[str], known: Container[str]) 
                 raise StorageError(
                     N_("{path} cannot be deleted: {reason}"),
                     code="read_only",
-                    path=files.kept.folder / key,
+                    path=files.store.folder / key,
                     reason=error.strerror or str(error),
                 ) from error
-        records = files.kept.references()
-        for name in records.unused_contents(files.kept.stored()):
-            files.kept.drop_content(name)
+        records = files.store.references()
+        for name in records.unused_contents(files.store.stored()):
+            files.store.drop_content(name)
         return max(0, size - _size(files))
 
 
 def _delete(files: WorkspaceFiles, leftover: Leftover) -> None:
-    records = files.kept.references()
-    path = files.kept.folder / leftover.key
+    records = files.store.references()
+    path = files.store.folder / leftover.key
     if leftover.kind == "contents":
         for name in _unnamed_contents(files, records):
-            files.kept.drop_content(name)
+            files.store.drop_content(name)
     elif leftover.kind == "unknown":
-        _forget(files, records, leftover.key)
+        _delete_undo_data(files, records, leftover.key)
     elif leftover.kind == "unnamed":
         delete_tree(path)
     elif not os.path.lexists(path):
         path.mkdir(mode=0o700, parents=True)  # an empty folder of records from now on
     else:
         # Its data first: after a kill in between, the record still shows it.
-        delete_tree(path.with_suffix("") if path.is_relative_to(files.held.folder) else files.kept.trash(path.stem))
+        delete_tree(path.with_suffix("") if path.is_relative_to(files.held.folder) else files.store.trash(path.stem))
         delete_tree(path)
 
 
-def forget(files: WorkspaceFiles, workflow_id: str) -> None:
+def delete_undo_data(files: WorkspaceFiles, workflow_id: str) -> None:
     """Delete the undo data of a permanently deleted workflow, except unreadable records. Blocks.
 
     Raises:
         OSError: something remains; cleaning deletes it later.
     """
     with files.lock:
-        _forget(files, files.kept.references(), workflow_id)
+        _delete_undo_data(files, files.store.references(), workflow_id)
 
 
-def _forget(files: WorkspaceFiles, records: References, workflow_id: str) -> None:
+def _delete_undo_data(files: WorkspaceFiles, records: References, workflow_id: str) -> None:
     for change in _of(records, workflow_id):
-        delete_tree(files.kept.trash(change.id))
-        files.kept.drop(change)
+        delete_tree(files.store.trash(change.id))
+        files.store.drop(change)
     for above in ("changes", "held"):
-        _delete_records(files, files.kept.folder / above / plain_name(workflow_id))
+        _delete_records(files, files.store.folder / above / plain_name(workflow_id))
 
 
 def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
     """Delete all data of an unknown workflow, except unreadable records, which are leftovers of their own."""
-    keep = {each.path.stem for each in (*files.kept.references().unread, *files.held.unread()) if each.path.parent == folder}
+    keep = {each.path.stem for each in (*files.store.references().unread, *files.held.unread()) if each.path.parent == folder}
     if not keep:
         delete_tree(folder)
         return
@@ -173,8 +173,8 @@ def _unread(files: WorkspaceFiles, unread: UnreadRecord) -> Leftover:
     size = size_below(unread.path)
     if not unread.folder:
         held = unread.path.is_relative_to(files.held.folder)
-        size += size_below(unread.path.with_suffix("") if held else files.kept.trash(unread.path.stem))
-    return Leftover(_key(files.kept.folder, unread.path), "unreadable", size, int(not unread.folder), unread.reason)
+        size += size_below(unread.path.with_suffix("") if held else files.store.trash(unread.path.stem))
+    return Leftover(_key(files.store.folder, unread.path), "unreadable", size, int(not unread.folder), unread.reason)
 
 
 def _key(checkpoints: Path, path: Path) -> str:
@@ -183,7 +183,7 @@ def _key(checkpoints: Path, path: Path) -> str:
 
 def _unclaimed(files: WorkspaceFiles, records: References, known: Container[str]) -> set[str]:
     owners = {change.workflow_id for change in (*records.changes.values(), *records.pending.values())} | files.held.workflows()
-    return _unknown(owners, known) | {TRASH + id for id in records.unnamed_trash(files.kept.trashed()) if _is_plain(id)}
+    return _unknown(owners, known) | {TRASH + id for id in records.unnamed_trash(files.store.trashed()) if _is_plain(id)}
 
 
 def _unknown(owners: Iterable[str], known: Container[str]) -> set[str]:
@@ -207,14 +207,14 @@ def _size_of_workflow(files: WorkspaceFiles, records: References, workflow_id: s
     mine = {change.id for change in own}
     others = (change for change in (*records.changes.values(), *records.pending.values()) if change.id not in mine)
     alone = records.contents(own) - records.contents(others)
-    size = sum(files.kept.size_of(name) for name in alone) + sum(size_below(files.kept.trash(id)) for id in mine)
-    size += sum(size_below(files.kept.folder / "pending" / f"{id}.json") for id in mine)
-    return size + sum(size_below(files.kept.folder / above / workflow_id) for above in ("changes", "held"))
+    size = sum(files.store.size_of(name) for name in alone) + sum(size_below(files.store.trash(id)) for id in mine)
+    size += sum(size_below(files.store.folder / "pending" / f"{id}.json") for id in mine)
+    return size + sum(size_below(files.store.folder / above / workflow_id) for above in ("changes", "held"))
 
 
 def _unnamed_contents(files: WorkspaceFiles, records: References) -> set[str]:
-    return files.kept.stored() - records.contents()
+    return files.store.stored() - records.contents()
 
 
 def _size(files: WorkspaceFiles) -> int:
-    return files.kept.size() + size_below(files.held.folder)
+    return files.store.size() + size_below(files.held.folder)

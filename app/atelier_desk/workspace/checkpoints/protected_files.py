@@ -319,7 +319,7 @@ class ProtectedFiles:
                     os.unlink(name, dir_fd=folder)
                     return None
                 record = files.held_record(self._author, key[0], key[1], by=self._by).model_copy(update={"replaces": replaces})
-                return files.held.take(record, folder, name)
+                return files.held.move_out(record, folder, name)
         except ToolError as error:
             if error.code in ("not_found", "not_a_folder"):
                 return None
@@ -348,7 +348,7 @@ class ProtectedFiles:
         now = self._files.digest_at(self._files.root(key[0]), key[1], follow=False)
         return any(
             change.at >= since and not change.command and now == change.after and (change.moved_to or change.path) == key[1]
-            for change in self._files.kept.references().changes.values()
+            for change in self._files.store.references().changes.values()
         )
 
     def _accept(self, key: tuple[Path, str], after: FileState | None) -> None:
@@ -401,7 +401,7 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
                 try:
                     with files.root(root).located(path, follow=False) as (folder, name):
                         record = files.held_record(Author(about["workflow_id"]), root, path)
-                        files.held.take(record, folder, name)
+                        files.held.move_out(record, folder, name)
                         told.add(record.workflow_id)
                 except (AtelierError, OSError):
                     log.warning("a protected file of a program that was killed cannot be held: %s in %s", path, root, exc_info=True)

@@ -39,7 +39,7 @@ class CheckpointFiles:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def keep(self, data: bytes) -> str:
+    def store(self, data: bytes) -> str:
         """Store a content; return its hash. A stored copy that is damaged is replaced."""
         name = digest(data)
         path = self._object(name)

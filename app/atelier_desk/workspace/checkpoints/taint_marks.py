@@ -26,7 +26,7 @@ from atelier_desk.domain.paths import within
 from atelier_desk.storage.folder.files import private_folder, write_atomic
 from atelier_desk.workspace.checkpoints.touched_files import SLACK_NS, touched
 
-WHOLE = "*"
+ALL_CONTENTS = "*"
 """Replaces the content hash: everything in the folder is marked."""
 HASHED = 50 * 1024 * 1024
 """Maximum bytes of a file to hash; larger files are identified by size and time."""
@@ -45,7 +45,7 @@ class TaintMark:
 
     Attributes:
         path: absolute, links resolved.
-        content: as returned by ``_content``, or ``WHOLE``.
+        content: as returned by ``_content``, or ``ALL_CONTENTS``.
         sources: what had been read, as named in the journal; empty for a content that a person has reviewed.
     """
 
@@ -55,7 +55,7 @@ class TaintMark:
 
     @property
     def folder(self) -> bool:
-        return self.content == WHOLE
+        return self.content == ALL_CONTENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class TaintMarks:
             for root, kept in marked.items() if whole else ():
                 key = _key(root)
                 if key not in self._folders:
-                    self._add(TaintMark(root, WHOLE, kept))
+                    self._add(TaintMark(root, ALL_CONTENTS, kept))
                 elif key not in self._running:
                     continue  # it was already marked for another reason, and stays so
                 self._running[key] += 1
@@ -195,9 +195,9 @@ class TaintMarks:
             tops.setdefault(inside.split(os.sep)[0] if os.sep in inside else "", []).append(path)
         for top, files in tops.items():
             if top and len(files) > MOST_FILES:
-                yield os.path.join(root, top), WHOLE
+                yield os.path.join(root, top), ALL_CONTENTS
             else:
-                yield from ((path, WHOLE if os.path.isdir(path) else self._content_of(path)) for path in files)
+                yield from ((path, ALL_CONTENTS if os.path.isdir(path) else self._content_of(path)) for path in files)
 
     def clear(self, paths: Iterable[str]) -> builtins.list[str]:
         """Clear marks after a person reviewed these files, or all files in these folders; return the cleared paths.
@@ -233,10 +233,10 @@ class TaintMarks:
         return before != mark
 
     def _remove(self, mark: TaintMark) -> None:
-        self._forget(mark)
+        self._discard(mark)
         self._append([json.dumps({"path": mark.path, "content": mark.content, "sources": None})])
 
-    def _forget(self, mark: TaintMark) -> None:
+    def _discard(self, mark: TaintMark) -> None:
         key = _key(mark.path)
         if mark.folder:
             self._folders.pop(key, None)
@@ -266,7 +266,7 @@ class TaintMarks:
             try:
                 said = json.loads(line)
                 mark = TaintMark(str(said["path"]), str(said["content"]), tuple(map(str, said["sources"] or ())))
-                self._forget(mark) if said["sources"] is None else self._learn(mark)
+                self._discard(mark) if said["sources"] is None else self._learn(mark)
                 self._lines += 1
             except (ValueError, KeyError, TypeError):
                 unread += [line] if line else []
@@ -274,7 +274,7 @@ class TaintMarks:
         if len(kept) > MOST_MARKS:
             gone = {each for each in kept if not os.path.lexists(each.path)}
             for mark in gone:
-                self._forget(mark)
+                self._discard(mark)
             kept = [each for each in kept if each not in gone]
         if self._lines > 2 * len(kept) + _SPARE_LINES or not data.endswith(b"\n"):
             # Rewrites the file also after a kill in the middle of a line, to which the next one would be appended.

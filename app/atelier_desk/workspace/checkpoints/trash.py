@@ -94,7 +94,7 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
     try:
         with root.located(change.path, follow=False) as (folder, name), kept.trash_folder(change.id, make=True) as trash:
             if change.temporary and _there(folder, change.temporary):
-                made = change if recorded else _settle_beside(folder, name, trash, change)
+                made = change if recorded else _settle_aside(folder, name, trash, change)
                 if made is not None:
                     kept.save(made)
                     transfer.delete(folder, change.temporary)
@@ -112,7 +112,7 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
         return change if recorded or os.path.lexists(kept.trash(change.id) / CONTENT) else None
 
 
-def _settle_beside(folder: int, name: str, trash: int, change: Change) -> Change | None:
+def _settle_aside(folder: int, name: str, trash: int, change: Change) -> Change | None:
     """Like ``settle`` for an original beside its place.
 
     Not yet known is whether it is the right file, and its copy complete.

@@ -32,10 +32,10 @@ def all_or_none(files: WorkspaceFiles) -> Iterator[list[Change]]:
         except BaseException:
             for change in reversed(made):
                 with contextlib.suppress(AtelierError, OSError):
-                    by = take_back(files, change)
-                    files.kept.remove(change)
+                    by = undo_change(files, change)
+                    files.store.remove(change)
                     if by != change.id:
-                        files.kept.remove(files.kept.get(change.workflow_id, by))
+                        files.store.remove(files.store.get(change.workflow_id, by))
             raise
 
 
@@ -50,14 +50,14 @@ def undo(files: WorkspaceFiles, changes: Iterable[Change], *, force: bool = Fals
             if change.undone_by:
                 continue
             try:
-                take_back(files, change, force=force)
+                undo_change(files, change, force=force)
                 done.append(UndoResult(change))
             except AtelierError as error:
                 done.append(UndoResult(change, _gone(change) if error.code == "workspace_gone" else error))
     return done
 
 
-def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> str:
+def undo_change(files: WorkspaceFiles, change: Change, *, force: bool = False) -> str:
     """Undo one change and record that; return the id of the undoing change, or its own.
 
     Raises:
@@ -69,14 +69,14 @@ def take_back(files: WorkspaceFiles, change: Change, *, force: bool = False) -> 
     if change.cleaned:
         raise NotFoundError(N_("{path}: what it held before is no longer kept."), path=change.path)
     try:
-        return _taken_back(files, change, force)
+        return _undo_change(files, change, force)
     except ToolError as error:
         if error.code in ("changed", "exists") and not force:
             raise _conflict(change.path) from error
         raise
 
 
-def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
+def _undo_change(files: WorkspaceFiles, change: Change, force: bool) -> str:
     author = Author(change.workflow_id, undoes=change.id)
     other = Author(change.workflow_id)
     """Author of the changes that displace somebody else's version; they are listed and undoable."""
@@ -85,13 +85,13 @@ def _taken_back(files: WorkspaceFiles, change: Change, force: bool) -> str:
     match change.action:
         case _ if _is_as_before(files, change):
             # A kill came before the undo was recorded, or somebody reverted it by hand.
-            by = next((each for each in files.kept.of(change.workflow_id) if each.undoes == change.id), None)
+            by = next((each for each in files.store.of(change.workflow_id) if each.undoes == change.id), None)
         case "created":
             own = _expect(files, change.root, change.path, change.after, force)
             by = files.delete(author if own else other, here, was=change.after if own else "")
         case "changed":
             own = _expect(files, change.root, change.path, change.after, force, follow=True)
-            content = files.kept.content(change.before)
+            content = files.store.content(change.before)
             by = files.write(author if own else other, here, content, mode=change.mode, was=change.after if own else "")
         case "deleted":
             _make_room(files, here, force, change)

@@ -48,10 +48,10 @@ def follows_links(words: tuple[str, ...]) -> bool:
         return False
     if row.unless:
         return not any(re.fullmatch(row.unless, word) for word in words[1:])
-    return any(_says(row, word, first=place == 0) for place, word in enumerate(words[1:]))
+    return any(_matches_option(row, word, first=place == 0) for place, word in enumerate(words[1:]))
 
 
-def _says(row: LinkFollower, word: str, *, first: bool) -> bool:
+def _matches_option(row: LinkFollower, word: str, *, first: bool) -> bool:
     if word.startswith("--"):
         return bool(row.long) and len(word) > 2 and row.long.startswith(word[2:])
     return (word.startswith("-") or (first and row.bundled)) and any(letter in word for letter in row.letters)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands.git_settings import ASKS_GPG, is_switched_off
-from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
+from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, parse_options
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 _DIFF_LONG = (
@@ -119,7 +119,7 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
     rules = READING.get(words[0]) if words else None
     if rules is None:
         raise UnknownOptionError(N_("it runs programs or changes files"), words[0] if words else "git")
-    taken = take(rules, tuple(words[1:]))
+    taken = parse_options(rules, tuple(words[1:]))
     for word in words[1:]:
         if ASKS_GPG.search(word) or "(trailers" in word or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:")):
             raise UnknownOptionError(N_("its format is not known to be harmless"), word)

@@ -124,7 +124,7 @@ ASKS_GPG = re.compile(r"%[-+ ]?G")
 _BOOLEANS = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", ""})
 
 
-def _says(*values: str) -> Callable[[str | None], bool]:
+def _one_of(*values: str) -> Callable[[str | None], bool]:
     return lambda value: value is not None and value.lower() in values
 
 
@@ -172,7 +172,7 @@ _BY_VALUE: Mapping[str, Callable[[str | None], bool]] = {
     "format.pretty": _is_plain_format,
     "pretty.": _is_plain_format,
     "pager.": _is_boolean,
-    "protocol.*.allow": _says("never", "user"),
+    "protocol.*.allow": _one_of("never", "user"),
 }
 """Known depending on their value; ``section.`` is any key of it, ``section.*.key`` any subsection."""
 

@@ -12,7 +12,7 @@ from posixpath import join, normpath
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands import git, repository_changes, sublanguages
-from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, take
+from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, parse_options
 from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
 from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
 
@@ -265,7 +265,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
 
 
 def _files(name: str, rules: Rules, arguments: tuple[str, ...]) -> list[str]:
-    taken = take(rules, arguments)
+    taken = parse_options(rules, arguments)
     if name in sublanguages.ARGUMENTS:
         sublanguages.ARGUMENTS[name](arguments)
     if name in sublanguages.OPERANDS:

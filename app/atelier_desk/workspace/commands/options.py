@@ -72,7 +72,7 @@ class ParsedOptions:
     operands: tuple[str, ...]
 
 
-def take(rules: Rules, arguments: tuple[str, ...]) -> ParsedOptions:
+def parse_options(rules: Rules, arguments: tuple[str, ...]) -> ParsedOptions:
     """Parse the arguments; raises ``UnknownOptionError``."""
     options: list[str] = []
     files: list[str] = []

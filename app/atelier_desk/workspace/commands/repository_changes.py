@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.workspace.commands.options import Operands, ParsedOptions, Rules, UnknownOptionError, take
+from atelier_desk.workspace.commands.options import Operands, ParsedOptions, Rules, UnknownOptionError, parse_options
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 SETTINGS = ".git/config"
@@ -60,7 +60,7 @@ def changes_settings(arguments: tuple[str, ...]) -> bool:
     if firsts and not any(word.partition("=")[0] in firsts for word in arguments[1:2]):
         return False
     try:
-        taken = take(rules, arguments[1:])
+        taken = parse_options(rules, arguments[1:])
     except UnknownOptionError:
         return False
     return arguments[0] != "config" or not _only_reads(taken)

@@ -117,13 +117,13 @@ def _markdown(page: bytes) -> str:
         return ""
     for element in list(root.iter(*_GONE)):
         if (above := element.getparent()) is not None:
-            _keep_tail(element, above)
+            _move_tail(element, above)
             above.remove(element)
     html = lxml.html.tostring(root, encoding="unicode")[: 4 * PART]
     return str(MarkdownConverter(heading_style="ATX", strip=["img"], bullets="-").convert(html))[:PART]
 
 
-def _keep_tail(element: Any, above: Any) -> None:
+def _move_tail(element: Any, above: Any) -> None:
     before = element.getprevious()
     if before is not None:
         before.tail = (before.tail or "") + (element.tail or "")

@@ -19,7 +19,7 @@ from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 MOST_AT_ONCE = 16
 """Maximum concurrent background commands per workflow."""
-MOST_KEPT = 64
+MAX_OUTPUTS = 64
 """Maximum commands whose output stays readable; the oldest ended one is dropped first."""
 
 
@@ -52,8 +52,8 @@ class Commands:
 
     def __init__(self, hidden: Iterable[Path] = (), told: Callable[[str], None] = lambda _workflow_id: None) -> None:
         self.hidden = tuple(hidden)
-        self._told = told
-        self._kept: dict[str, KeptOutput] = {}
+        self._on_changed = told
+        self._outputs: dict[str, KeptOutput] = {}
         self._folder: Path | None = None
         self._endings: set[asyncio.Task[None]] = set()
         self._starting: list[str] = []
@@ -85,11 +85,11 @@ class Commands:
         finally:
             if background:
                 self._starting.remove(workflow_id)
-        kept = self._kept[command_id] = KeptOutput(command_id, workflow_id, run_id, call_id, line, process, background)
-        self._forget()
+        kept = self._outputs[command_id] = KeptOutput(command_id, workflow_id, run_id, call_id, line, process, background)
+        self._drop_finished()
         if background:
-            self._told(workflow_id)
-            process.when_over(lambda: self._told(workflow_id))
+            self._on_changed(workflow_id)
+            process.when_over(lambda: self._on_changed(workflow_id))
         return kept
 
     def afterwards(self, kept: KeptOutput, call: Callable[[], Coroutine[Any, Any, None]]) -> None:
@@ -104,24 +104,24 @@ class Commands:
 
     def of(self, workflow_id: str) -> list[KeptOutput]:
         """Return the commands of a workflow (empty id: all), oldest first."""
-        return [each for each in self._kept.values() if workflow_id in ("", each.workflow_id)]
+        return [each for each in self._outputs.values() if workflow_id in ("", each.workflow_id)]
 
     def get(self, workflow_id: str, command_id: str) -> KeptOutput | None:
-        found = self._kept.get(command_id)
+        found = self._outputs.get(command_id)
         return found if found is not None and found.workflow_id == workflow_id else None
 
-    def _forget(self) -> None:
-        over = [each for each in self._kept.values() if not each.process.running]
-        for each in over[: max(0, len(self._kept) - MOST_KEPT)]:
-            del self._kept[each.id]
+    def _drop_finished(self) -> None:
+        over = [each for each in self._outputs.values() if not each.process.running]
+        for each in over[: max(0, len(self._outputs) - MAX_OUTPUTS)]:
+            del self._outputs[each.id]
             each.process.output.path.unlink(missing_ok=True)
 
     async def aclose(self) -> None:
         """End all running commands."""
-        self._told = lambda _workflow_id: None
-        await asyncio.gather(*(each.process.end() for each in self._kept.values() if each.process.running))
+        self._on_changed = lambda _workflow_id: None
+        await asyncio.gather(*(each.process.end() for each in self._outputs.values() if each.process.running))
         await asyncio.gather(*self._endings, return_exceptions=True)
-        self._kept.clear()
+        self._outputs.clear()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None

@@ -30,7 +30,7 @@ class Budget:
     def __init__(self, left: int) -> None:
         self.left = left
 
-    def take(self, size: int) -> None:
+    def consume(self, size: int) -> None:
         self.left -= size
         if self.left < 0:
             raise TooLargeError("too large")
@@ -101,7 +101,7 @@ def read(folder: int, name: str, budget: Budget, depth: int = 0) -> Tree:
         try:
             with writable(inner):
                 names = sorted(os.listdir(inner))
-                budget.take(64 * len(names))
+                budget.consume(64 * len(names))
                 return ("folder", mode, {each: read(inner, each, budget, depth + 1) for each in names})
         finally:
             os.close(inner)
@@ -115,7 +115,7 @@ def read(folder: int, name: str, budget: Budget, depth: int = 0) -> Tree:
         change_mode(folder, name, mode)
     with os.fdopen(opened, "rb") as file:
         content = file.read(max(0, budget.left) + 1)
-    budget.take(len(content))
+    budget.consume(len(content))
     return ("file", mode, content)
 
 

@@ -96,7 +96,7 @@ class GuardedFiles:
         self._refused: set[str] = set()
         """Unchanged pointers that now lead elsewhere."""
         self._holder = git_locks.Holder(held, self._folders.root_of, self._folders.shown)
-        self._go_on: Callable[[], bool] | None = None
+        self._continues: Callable[[], bool] | None = None
         self.put_back: set[str] = set()
         self.gone: set[str] = set()
         self.failed: dict[str, str] = {}
@@ -105,7 +105,7 @@ class GuardedFiles:
             others = self._baseline.others()
             self._remember()
             for other in others:
-                self._believe(*other)
+                self._adopt(*other)
             known = {who: (each.path, *each.state) for who, each in self._known.items()}
             self._baseline.write((self._roots, known, self._pointers, self._named, self._everywhere, self._relative))
         except BaseException:
@@ -120,7 +120,7 @@ class GuardedFiles:
         self._baseline.close()
 
     def _remember(self) -> None:
-        scan = self._look(most=MOST_ENTRIES)
+        scan = self._scan(most=MOST_ENTRIES)
         for path in scan.unreadable:
             if git_files.owned(path):
                 raise OSError(f"{path} cannot be looked into, so nobody can tell whether there is a repository")
@@ -152,7 +152,7 @@ class GuardedFiles:
         for top in {top for each in tops.values() for top in each}:
             self._follow(f"{top}/.gitmodules", top)
 
-    def _believe(
+    def _adopt(
         self, roots: list[str], known: dict[Identity, Any], pointers: dict[str, Any], named: dict[str, Any], everywhere: list[str],
         relative: list[str],
     ) -> None:  # fmt: skip
@@ -161,7 +161,7 @@ class GuardedFiles:
             if who in known:
                 path, *state = known[who]
                 repository.path = path if self._folders.root_of(path) else repository.path
-                repository.believe(tuple(state))
+                repository.adopt(tuple(state))
             elif any(git_files.below(repository.path, root) for root in roots):
                 self._known.pop(who).close()
         for mine, theirs in ((self._pointers, pointers), (self._named, named)):
@@ -172,10 +172,10 @@ class GuardedFiles:
         self._everywhere += everywhere
         self._relative += relative
 
-    def _look(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
+    def _scan(self, *, searched: Iterable[Identity] = (), most: int | None = None) -> repository_scan.Scan:
         found = repository_scan.Scan()
         for root in self._roots:
-            repository_scan.scan(root, self._folders.handles[root], found, searched=frozenset(searched), most=most, go_on=self._go_on)
+            repository_scan.scan(root, self._folders.handles[root], found, searched=frozenset(searched), most=most, go_on=self._continues)
         return found
 
     def _tops(self, scan: repository_scan.Scan) -> dict[Identity, list[str]]:
@@ -261,9 +261,9 @@ class GuardedFiles:
             self._passes()
         finally:
             self.close()
-        return self.said()
+        return self.report()
 
-    def said(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         """Return what was done so far."""
         return {
             "put_back": sorted(self.put_back.difference(self.failed)),
@@ -277,7 +277,7 @@ class GuardedFiles:
 
         ``go_on`` is called for every folder visited; once it returns False, the rest is left for the next time.
         """
-        self._go_on = go_on
+        self._continues = go_on
         try:
             self._passes()
         except repository_scan.StoppedError:
@@ -285,7 +285,7 @@ class GuardedFiles:
         except repository_scan.TooManyError:
             return False
         finally:
-            self._go_on = None
+            self._continues = None
         return len(self._holder.held) <= MOST_CHANGES
 
     def _passes(self) -> None:
@@ -304,15 +304,15 @@ class GuardedFiles:
 
     def _pass(self) -> None:
         self.gone = set()
-        most = MOST_ENTRIES if self._go_on else None
-        scan = self._look(searched=self._known, most=most)
+        most = MOST_ENTRIES if self._continues else None
+        scan = self._scan(searched=self._known, most=most)
         led = {repository_scan.leads_to(path, ".git") for path in scan.pointers if path not in self._pointers}
         if not led <= {None, *scan.repositories.values()}:
             # While a command runs, a pointer's target may have been created after its place was scanned.
-            scan = self._look(searched=self._known)
+            scan = self._scan(searched=self._known)
         self.failed = {self._folders.shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)}
         if self._rename_back(scan):
-            scan = self._look(searched=self._known)
+            scan = self._scan(searched=self._known)
         now = {who: path for path, who in scan.repositories.items()}
         for who, repository in self._known.items():
             if who in now and now[who] != repository.path and not self._may_change and not self._harmless.was(repository, now[who]):
@@ -353,7 +353,7 @@ class GuardedFiles:
         search = repository_links.Search(
             self._roots, self._writable, tops, [top for top, strange in tops.items() if strange], self._harmless.elsewhere
         )
-        for path in search.astray(self._links, scan.links):
+        for path in search.escaping(self._links, scan.links):
             before = self._links.get(path)
             same = before == scan.links[path]
             self._tried(
@@ -382,7 +382,7 @@ class GuardedFiles:
             if self._folders.shown(place) in self.failed or not self._renamed(found, place):
                 continue
             # Everything below has moved too.
-            self._rename_back(self._look(searched=self._known))
+            self._rename_back(self._scan(searched=self._known))
             return True
         return False
 

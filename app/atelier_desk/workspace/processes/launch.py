@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-LOOK_S = 0.1
+POLL_S = 0.1
 LOST_S = 2.0
 """Seconds after which a command is ended whose processes cannot be listed any more."""
 ENDS_S = 0.3
@@ -35,12 +35,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import usage  # type: ignore[import-not-found]  # noqa: E402
 
-TELLS = usage.tells()
+CAN_LIST_CHILDREN = usage.is_supported()
 
 
 def below() -> list[int]:
     """Return the descendants of the command; unknown on macOS. Raises ``UnknownError``."""
-    if LINUX and not TELLS:
+    if LINUX and not CAN_LIST_CHILDREN:
         raise usage.UnknownError
     return list(usage.descendants(os.getpid())) if LINUX else []
 
@@ -183,19 +183,19 @@ class Checks:
     def __init__(self, guard: Any, seconds: float, told: Callable[[dict[str, Any]], None]) -> None:
         self._guard = guard if seconds else None
         self._seconds = seconds
-        self._told, self._said = told, ""
+        self._on_report, self._last_report = told, ""
         self._next = time.monotonic() + seconds
 
-    def look(self, go_on: Callable[[], bool]) -> str:
+    def check(self, go_on: Callable[[], bool]) -> str:
         """Check; return why the command has to be ended, empty if it has not. ``go_on``: see ``GuardedFiles.check``."""
         began = time.monotonic()
         if self._guard is None or began < self._next:
             return ""
         kept_within = self._guard.check(go_on)
         said = self._guard.said()
-        if any(said.values()) and repr(said) != self._said:
-            self._said = repr(said)
-            self._told(said)
+        if any(said.values()) and repr(said) != self._last_report:
+            self._last_report = repr(said)
+            self._on_report(said)
         self._next = time.monotonic() + max(self._seconds, 10 * (time.monotonic() - began))
         return "" if kept_within else "repositories"
 
@@ -210,7 +210,7 @@ def fork(order: dict[str, Any], alive: int) -> tuple[int, Any]:
     return os.fork(), None
 
 
-def tell(report: int, said: dict[str, Any]) -> None:
+def write_report(report: int, said: dict[str, Any]) -> None:
     """Replace the content of the report file."""
     text = json.dumps(said).encode()
     os.pwrite(report, text, 0)
@@ -231,16 +231,16 @@ class LaunchWatch:
         self._next = 0.0
         self._seen = time.monotonic()
 
-    def look(self, forked: Any) -> str:
+    def check(self, forked: Any) -> str:
         """Return why the command has to be ended, empty if it has not. Checks again only after a while."""
         now = time.monotonic()
         if now < self._next:
             return ""
         why = "disk" if self.disks.became_low() else ""
-        if (TELLS or not LINUX) and not why:
+        if (CAN_LIST_CHILDREN or not LINUX) and not why:
             why = self._counted(forked, now)
         # If checking is slow, it takes only a fraction of the time.
-        self._next = time.monotonic() + max(LOOK_S, 10 * (time.monotonic() - now))
+        self._next = time.monotonic() + max(POLL_S, 10 * (time.monotonic() - now))
         return why
 
     def _counted(self, forked: Any, now: float) -> str:
@@ -287,22 +287,22 @@ def main() -> int:
         become(order, forked)
     why = ""
     ended: dict[int, int] = {}
-    checks = Checks(guard, float(order.get("check_s", 0)), lambda said: tell(order["report"], said))
+    checks = Checks(guard, float(order.get("check_s", 0)), lambda said: write_report(order["report"], said))
 
     def looked() -> str:
-        return "stopped" if asked else watch.look(forked)
+        return "stopped" if asked else watch.check(forked)
 
     while reap(ended) and child not in ended:
-        why = looked() or checks.look(lambda: not looked())
+        why = looked() or checks.check(lambda: not looked())
         if why:
             break
-        if select.select([woken], [], [], LOOK_S)[0]:
+        if select.select([woken], [], [], POLL_S)[0]:
             os.read(woken, 4096)
     others = not why and (reap(ended) or (forked is not None and forked.ended_others))
     gone = end(child, ended, gently=why == "stopped")
     status = ended.get(child, signal.SIGKILL)
     report = {"why": why, "low": watch.disks.low(), "left": not gone, "ended": others, **(guard.restore() if guard is not None else {})}
-    tell(order["report"], {**report, "over": True})
+    write_report(order["report"], {**report, "over": True})
     return 128 + os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 
 

@@ -26,7 +26,7 @@ _CLONE = {"x86_64": 56, "aarch64": 220}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _PR_SET_PDEATHSIG = 1
 SHARED = "/dev/shm"  # noqa: S108 (a folder of its own is mounted over it)
-_LOOK_S = 0.1
+_POLL_S = 0.1
 
 MOUNTS, PROCESSES, PROC = 1, 2, 4
 """Flags of ``try_all``: a mount namespace; PID and IPC namespaces; a /proc that shows only these."""
@@ -145,7 +145,7 @@ def _init(command: int, keys: Any, segments: int) -> NoReturn:
     gently = False
     looked = 0.0
     while True:
-        got = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM}, _LOOK_S)
+        got = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM}, _POLL_S)
         # Signals from the command come from a process that is known here.
         gently = gently or (got is not None and got.si_signo == signal.SIGTERM and got.si_pid == 0)
         while True:
@@ -160,7 +160,7 @@ def _init(command: int, keys: Any, segments: int) -> NoReturn:
         if status is not None and not gently:
             keys[8] = 1
             os._exit(status)
-        if time.monotonic() - looked > _LOOK_S:
+        if time.monotonic() - looked > _POLL_S:
             looked = time.monotonic()
             keys[:8] = _shared_memory(segments).to_bytes(8, "little")
 

@@ -32,7 +32,7 @@ class CapturedOutput:
     """
 
     text: str
-    whole: bool
+    complete: bool
     lines: int
     coloured: str
 
@@ -54,7 +54,7 @@ class Output:
         return self.size > MOST_BYTES or self.lines > MOST_LINES
 
     @property
-    def kept(self) -> bool:
+    def exists(self) -> bool:
         """Whether the file exists."""
         return self.path.exists()
 
@@ -104,7 +104,7 @@ class Output:
 
     def raw(self, offset: int, most: int) -> bytes:
         """Return bytes as they were printed."""
-        if self._file is not None or self.kept:
+        if self._file is not None or self.exists:
             if self._file is not None and not self._file.closed:
                 self._file.flush()
             with self.path.open("rb") as file:

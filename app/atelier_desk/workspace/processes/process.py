@@ -185,7 +185,7 @@ class Process:
             else:
                 os.killpg(self.pid, signal.SIGTERM if gently else signal.SIGKILL)
 
-    def _told(self) -> None:
+    def _read_report(self) -> None:
         """Read the launcher's final report; empty if the launcher was killed, and then nothing was restored."""
         said = read_report(self._report)
         self.guarded = guarded(said, self.order)
@@ -208,7 +208,7 @@ class Process:
             if self.status < 0:
                 self.status = 128 - self.status
             if SUPERVISED:
-                self._told()
+                self._read_report()
         finally:
             self._report.close()
             self.duration_s = time.monotonic() - self.started

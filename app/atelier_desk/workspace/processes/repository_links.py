@@ -43,19 +43,19 @@ class Search:
         self._tops, self._strange = frozenset(tops), frozenset(strange)
         self._is_harmless = is_harmless
 
-    def astray(self, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    def escaping(self, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
         """Yield the links of ``after`` that must be removed, given the targets ``before`` and ``after`` by path."""
         for path, target in after.items():
             new = before.get(path) != target
             # Content of a temporary folder may have been created after the link.
-            if (new or self._leads_out(path, target)) and self._is_astray(path, new=new):
+            if (new or self._leads_out(path, target)) and self._escapes(path, new=new):
                 yield path
 
     def _leads_out(self, path: str, target: str) -> bool:
         whole = os.path.normpath(os.path.join(os.path.dirname(path), target))
         return not any(git_files.below(whole, root) for root in self._roots)
 
-    def _is_astray(self, path: str, *, new: bool) -> bool:
+    def _escapes(self, path: str, *, new: bool) -> bool:
         real = os.path.realpath(path)
         if any(git_files.below(real, root) for root in self._roots):
             # Only new ones: others led there before. Includes links to files or nothing, where a folder may be created

@@ -71,10 +71,10 @@ class Repository:
 
     @property
     def state(self) -> tuple[Any, ...]:
-        """Return the state that another launcher passes to ``believe``."""
+        """Return the state that another launcher passes to ``adopt``."""
         return self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished
 
-    def believe(self, state: tuple[Any, ...]) -> None:
+    def adopt(self, state: tuple[Any, ...]) -> None:
         self.mode, self.trees, self.head, self.linked, self.modes, self.unfinished = state
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 """Writable files that store nothing."""
 DEVICES = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 _CLOSED = ("/dev", "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/sudoers.d", "/run/user", "/run/secrets", "/var/run/secrets")
-KEPT = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
+PROTECTED_GIT_FILES = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
 """Workspace paths that a sandboxed command cannot change where mounts are available.
 
 Elsewhere they are restored (see ``guarded_files``).
@@ -138,7 +138,7 @@ def working(
     # A separate folder for shared memory: once mounted elsewhere, it is no longer below the temporary folder.
     own = (temporary, temporary / "shm")
     kind = "network" if network else "workspace"
-    fixed = KEPT[:1] if changes_repositories else KEPT
+    fixed = PROTECTED_GIT_FILES[:1] if changes_repositories else PROTECTED_GIT_FILES
     keep = [path for root in written for name in fixed if lexists(path := f"{root}/{name}")]
     tops = [Path(root, PINNED) for root in written if PINNED and not changes_repositories]
     keep += [str(top) for top in tops if top.is_file() and not top.is_symlink()]

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 
 PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GONE = (FileNotFoundError, ProcessLookupError)
-_WORTH_LOOKING = 64 * 1024**2
+_MIN_GROWTH = 64 * 1024**2
 _WORTH_COUNTING = 1024**3
 PIPE_BYTES = 64 * 1024
 """Maximum bytes of a pipe; more is refused (``syscalls``)."""
@@ -49,7 +49,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def tells() -> bool:
+def is_supported() -> bool:
     """Whether this system lists children of processes: Linux with /proc, built with this option."""
     return sys.platform == "linux" and os.access(f"/proc/self/task/{os.getpid()}/children", os.R_OK)
 
@@ -140,7 +140,7 @@ class Memory:
         self._least = min(self._least, there)
         grown = there - self._least
         found = 0
-        if grown > _WORTH_LOOKING:
+        if grown > _MIN_GROWTH:
             try:
                 found = keys + sum(self._files(pids).values())
             except OSError:

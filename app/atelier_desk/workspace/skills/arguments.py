@@ -101,7 +101,7 @@ def values_of(arguments: str, names: Sequence[str]) -> dict[str, str]:
     return _sorted(split(arguments), names)
 
 
-def wants(text: str, names: Sequence[str] = ()) -> bool:
+def has_placeholder(text: str, names: Sequence[str] = ()) -> bool:
     """Whether the text has a placeholder for arguments."""
     return any(_is_place(match, names) for match in _PLACE.finditer(text))
 

@@ -78,7 +78,7 @@ def _led_to(root: ConfinedRoot, name: str) -> Sequence[str]:
 
 def _read(root: ConfinedRoot, name: str) -> str | None:
     try:
-        found = root.look(name)
+        found = root.inspect(name)
         if found is None:
             return None
         if found.kind == "folder":

@@ -23,7 +23,7 @@ MOST_NESTED = 100
 _LINE = re.compile(r"([ ]*(?:-[ ]+)?[A-Za-z][\w-]*):[ \t]+(?![|>#&!])(\S.*)")
 """A field with its value on the same line."""
 _FIELD = re.compile(r"[A-Za-z][\w-]*:(?:[ \t]|$)")
-_WHOLE = re.compile(r"[A-Za-z][\w-]*:[ \t]+[^|>\s].*")
+_PLAIN_FIELD = re.compile(r"[A-Za-z][\w-]*:[ \t]+[^|>\s].*")
 """A field with its value."""
 _TIGHT = re.compile(r"([A-Za-z][\w-]*):(?!//)([^\s:].*)")
 """A field without a space after its colon, except addresses."""
@@ -46,12 +46,12 @@ class Document:
         fields: of the header; every value is text, a list or a mapping of such (``true`` and ``12`` are text too).
             Empty without a header.
         body: the rest, without surrounding blank lines.
-        mended: the header was only valid YAML after quoting values.
+        repaired: the header was only valid YAML after quoting values.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     body: str = ""
-    mended: bool = False
+    repaired: bool = False
 
     def text(self, name: str) -> str:
         """Return a field as one line of text, lists joined by commas; empty if missing."""
@@ -106,13 +106,13 @@ def read(text: str) -> Document:
     except yaml.YAMLError as error:
         for mended in (_quoted(header), _quoted(_straightened(header))):
             try:
-                return Document(_fields(mended), body, mended=True)
+                return Document(_fields(mended), body, repaired=True)
             except (yaml.YAMLError, UsageError):
                 continue
-        raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail=_said(error)) from None
+        raise UsageError(N_("The header is no YAML: {detail}"), code="header", detail=_error_text(error)) from None
     except UsageError:
         try:
-            return Document(_fields(_quoted(_straightened(header))), body, mended=True)
+            return Document(_fields(_quoted(_straightened(header))), body, repaired=True)
         except yaml.YAMLError:
             pass
         raise
@@ -148,7 +148,7 @@ def _straightened(header: str) -> str:
         line = written[: len(written) - len(text)].replace("\t", "  ") + text
         if (tight := _TIGHT.fullmatch(line)) is not None:
             line = f"{tight[1]}: {tight[2]}"
-        if line.startswith(" ") and lines and _FIELD.match(line.lstrip()) and _WHOLE.fullmatch(lines[-1]):
+        if line.startswith(" ") and lines and _FIELD.match(line.lstrip()) and _PLAIN_FIELD.fullmatch(lines[-1]):
             line = line.lstrip()  # nothing can be nested below a value: it is the next field
         begins = line.startswith(("-", "#", " ")) or not line.strip() or _FIELD.match(line) is not None
         if begins or not lines:
@@ -189,7 +189,7 @@ def _readable(value: str) -> bool:
     return True
 
 
-def _said(error: YAMLError) -> str:
+def _error_text(error: YAMLError) -> str:
     """Return the parser's message in one line, with the line number in the file."""
     problem = getattr(error, "problem", None) or str(error)
     mark = getattr(error, "problem_mark", None)

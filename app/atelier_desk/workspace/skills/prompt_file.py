@@ -20,7 +20,9 @@ from atelier_desk.workspace.skills import arguments, header
 
 OWN = "variables"
 """Field that marks Atelier's own files, whose text has no other variables."""
-_TAKEN = frozenset({"name", "title", "description", "argument-hint", "arguments", "version", "prompt", "instructions", "parameters", OWN})
+_KNOWN_FIELDS = frozenset(
+    {"name", "title", "description", "argument-hint", "arguments", "version", "prompt", "instructions", "parameters", OWN}
+)
 _INPUT = re.compile(r"\$\{input:([^\W\d][\w-]{0,63})(?::[^{}]*)?\}")
 _DOLLAR = re.compile(r"(\\?)\$(?:(ARGUMENTS)\b(?!\[)|([1-9])(?![\d.,]\d|\d))")
 _ENDS = (".prompt.md", ".prompt", ".md", ".markdown", ".yaml", ".yml", ".json")
@@ -68,7 +70,7 @@ def read(text: str, file: str) -> FilePrompt:
     name = _callable(found.text("name")) or _callable(base[: len(base) - len(end)]) or _callable(found.text("title")) or "prompt"
     description = found.text("description") or found.text("title")
     draft = PromptDraft(name=name, description=description[: limits.PROMPT_DESCRIPTION], content=body).checked()
-    return FilePrompt(draft, tuple(name for name in found.fields if name not in _TAKEN))
+    return FilePrompt(draft, tuple(name for name in found.fields if name not in _KNOWN_FIELDS))
 
 
 def _callable(name: str) -> str:

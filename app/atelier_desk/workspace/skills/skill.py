@@ -54,7 +54,7 @@ class Text:
 
     @property
     def takes_arguments(self) -> bool:
-        return bool(self.names or self.hint) or arguments.wants(self.body, self.names)
+        return bool(self.names or self.hint) or arguments.has_placeholder(self.body, self.names)
 
 
 @lru_cache(maxsize=512)  # read at every turn, and YAML is slow
@@ -68,7 +68,7 @@ def skill(text: str, folder: str) -> Text:
     if not found.fields:
         raise UsageError(N_("It has no header with a name and a description."), code="header")
     warnings: list[AtelierError] = []
-    if found.mended:
+    if found.repaired:
         said = N_("The header is no YAML as it stands: values with a colon or brackets belong in quotes.")
         warnings.append(UsageError(said, code="mended"))
     written, name = found.text("name"), found.text("name")

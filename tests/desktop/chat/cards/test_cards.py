@@ -19,7 +19,7 @@ from atelier_desk.desktop.chat.cards.notice import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
-from atelier_desk.desktop.chat.transcript.call_texts import call_text, telling
+from atelier_desk.desktop.chat.transcript.call_texts import call_text, informative_arguments
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import AssistantMessage, UserBubble, make_widget
@@ -542,7 +542,10 @@ def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
     arguments = {"operation": "add", "type": "user_pref", "scope": "general", "content": "The user likes tea"}
     failed = Call("c", "MemoryTool", arguments, "error")
     assert "The user likes tea" in call_text(failed)
-    assert telling({"type": "The type of wood", "pattern": "user_pref"}) == {"type": "The type of wood", "pattern": "user_pref"}
+    assert informative_arguments({"type": "The type of wood", "pattern": "user_pref"}) == {
+        "type": "The type of wood",
+        "pattern": "user_pref",
+    }
 
 
 def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBot, host: TranscriptHost) -> None:

@@ -23,7 +23,7 @@ from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.messages import make_widget
 from atelier_desk.desktop.folders.held_file_row import HeldRow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.call import CallText, Presentation
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.model_messages import ImagePart
@@ -83,7 +83,7 @@ def test_each_part_says_what_it_is(qtbot: QtBot, part: ResultPart, words: str, f
     assert (view.button.text(), view.button.accessibleName()) == (words, words)
     assert view.button.isEnabled() is not (isinstance(part, FileChange) and not part.diff)
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert view.button.text() == french
 
 
@@ -99,7 +99,7 @@ def test_a_kept_file_is_saved_where_the_person_wants_it(qtbot: QtBot) -> None:
             done.append(work)
 
     view._host.bridge = Bridge()  # type: ignore[assignment]
-    say_again()
+    refresh_texts()
     qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
     dialog = view.findChild(QFileDialog)
     assert dialog is not None
@@ -126,7 +126,7 @@ def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) ->
     card.refresh()
     assert (card._name.text(), card._summary.text()) == ("New task", "x")
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert (card._name.text(), card._summary.text()) == ("Nouvelle tâche", "x")
 
 
@@ -188,7 +188,7 @@ def test_what_a_call_prints_is_in_its_card_while_it_runs(qtbot: QtBot) -> None:
     assert not card._live.isVisibleTo(card)
     i18n.set_language("fr")
     (view,) = views(card)
-    say_again()
+    refresh_texts()
     assert view.button.text() == "Sortie"
 
 
@@ -231,17 +231,17 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     await settle()
     assert first.body is not None
     assert made.fit(500) > closed
-    qtbot.mouseClick(first.row.keep, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(first.row.keep_button, Qt.MouseButton.LeftButton)
     await settle()
     assert engine.calls("files.keep") == [(("", "a"), {})]
-    assert first.row.keep.isHidden()
+    assert first.row.keep_button.isHidden()
     assert (first.row.name.text(), first.row.name.isEnabled(), first.row.name.toolTip()) == ("Kept: a.md", False, "a.md")
     assert first.body is None, "there is nothing to decide any more"
-    assert not second.row.keep.isHidden()
+    assert not second.row.keep_button.isHidden()
     engine.set("files", "held", [])
     bridge.changed.emit("file", "w")
     await settle()
-    assert second.row.keep.isHidden(), "it was answered elsewhere"
+    assert second.row.keep_button.isHidden(), "it was answered elsewhere"
     assert second.row.name.text() == "No longer held: b.md"
 
 

@@ -121,7 +121,7 @@ async def test_an_approval_of_the_turn_stands_under_its_call(team: Team) -> None
 
 async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard_in_the_composer(team: Team, qtbot: QtBot) -> None:
     request = ApprovalRequest(id="v", workflow_id="w1", run_id="ada", call_id="c9", tool="TodoTool", agent_name="Ada")
-    keeper = team.panel.keep_focus(team.panel)
+    keeper = team.panel.return_focus(team.panel)
     assert keeper is not None
     team.panel.activateWindow()
     team.approvals.append(request)
@@ -235,7 +235,7 @@ async def test_agents_that_are_gone_while_lanes_are_made_leave_none_behind(team:
     card.refresh()
     assert card._making.isActive()
     model.state.clear()
-    model.state.take(tree())
+    model.state.load(tree())
     qtbot.waitUntil(lambda: not card._making.isActive())
     await team.settled()
     assert [lane.member.name for lane in card.lanes] == ["Bea", "Cid"]

@@ -69,7 +69,7 @@ async def test_how_long_it_thinks_can_be_chosen_where_the_model_can_think(qtbot:
     header.models.chosen.emit("p/t")
     assert [each.key for each in header.more.efforts] == ["", "off", "low", "medium", "high"]
     header.effort_chosen.emit("high")
-    assert (header.models.whole_text, header.more.effort) == ("t · High", "high")
+    assert (header.models.full_text, header.more.effort) == ("t · High", "high")
     await settle()
     (_args, last) = engine.calls("workflows.choose")[-1][0]
     assert last == Choices(provider="p", model="t", thinking=Thinking.HIGH)
@@ -89,15 +89,15 @@ async def test_a_star_and_a_choice_are_kept_in_the_settings(qtbot: QtBot) -> Non
 async def test_a_model_no_server_offers_now_is_shown_as_it_was_chosen(qtbot: QtBot) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada", choices=Choices(provider="q", model="retired"))
     _engine, header, choices = await loaded(qtbot, workflow)
-    assert header.models.whole_text == "retired"
+    assert header.models.full_text == "retired"
     assert (header.models.key, choices.model) == ("q/retired", ("q", "retired"))
 
 
 async def test_what_the_command_line_chose_meanwhile_is_shown(qtbot: QtBot) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada")
     _engine, header, choices = await loaded(qtbot, workflow)
-    choices.take(workflow.model_copy(update={"choices": Choices(provider="p", model="t")}))
-    assert header.models.whole_text == "t"
+    choices.refresh_from(workflow.model_copy(update={"choices": Choices(provider="p", model="t")}))
+    assert header.models.full_text == "t"
 
 
 async def test_a_window_that_no_server_told_is_the_one_that_runs_assume(qtbot: QtBot) -> None:

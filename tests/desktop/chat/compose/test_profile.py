@@ -48,11 +48,11 @@ def looks(button: QPushButton) -> tuple[str, str]:
 async def test_the_agent_s_profile_holds_until_one_is_picked_and_then_that_one(shown: Shown) -> None:
     workflow = Workflow(id="w", name="W", agent_id="ada", choices=Choices(instructions="In French."))
     await shown.show(workflow)
-    assert shown.picker.whole_text == "Ask"
+    assert shown.picker.full_text == "Ask"
     assert [(each.text, bool(each.detail)) for each in shown.picker.choices] == [(each.title, True) for each in ALL]
     shown.picker.chosen.emit("edit")
     await settle()
-    assert (shown.picker.key, shown.picker.whole_text) == ("edit", "Edit")
+    assert (shown.picker.key, shown.picker.full_text) == ("edit", "Edit")
     [((_id, kept), _fields)] = shown.engine.calls("workflows.choose")
     assert kept == Choices(approval=ApprovalMode.EDIT, instructions="In French.")
     shown.panel.header.agent_chosen.emit("ada")

@@ -150,14 +150,14 @@ async def test_nor_is_one_of_a_workflow_out_of_view(qtbot: QtBot, bench: Bench) 
 
 async def test_an_edit_is_kept_or_left_by_mouse_and_nothing_else_is_done_meanwhile(qtbot: QtBot, bench: Bench) -> None:
     wanted: list[str] = []
-    bench.strip.edit_wanted.connect(lambda _id, text: wanted.append(text))
+    bench.strip.edit_requested.connect(lambda _id, text: wanted.append(text))
     bench.strip.show_waiting(TWO)
     row = bench.strip.rows[0]
     qtbot.keyClicks(editor_of(bench, 0), "!")
-    assert [each.isHidden() for each in (row.back, row.now, row.keep, row.leave)] == [True, True, False, False]
+    assert [each.isHidden() for each in (row.back, row.now, row.save_button, row.leave)] == [True, True, False, False]
     qtbot.mouseClick(row.leave, Qt.MouseButton.LeftButton)
     assert wanted == []
     qtbot.keyClicks(editor_of(bench, 0), "?")
-    qtbot.mouseClick(row.keep, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(row.save_button, Qt.MouseButton.LeftButton)
     assert wanted == ["first?"]
-    assert [each.isHidden() for each in (row.back, row.now, row.keep, row.leave)] == [False, False, True, True]
+    assert [each.isHidden() for each in (row.back, row.now, row.save_button, row.leave)] == [False, False, True, True]

@@ -67,7 +67,7 @@ class Bench:
 
     async def write(self, text: str) -> None:
         self.qtbot.keyClicks(self.field, text)
-        self.desk.popup.look()
+        self.desk.popup.search()
         await settle()
 
     def shown(self) -> list[str]:

@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.search.hits import hits
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -146,7 +146,7 @@ async def test_what_was_found_follows_the_language(qtbot: QtBot) -> None:
     await find(desk, "chisel")
     assert count(desk) == "No results"
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert count(desk) == "Aucun résultat"
     await find(desk, "needle")
     assert count(desk) == "6 / 6"

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.support import i18n
 from tests.desktop.chat.test_panel import Desk
@@ -128,7 +128,7 @@ async def test_it_speaks_french(desk: Desk) -> None:
         assert card.title.text() == "La réponse a été coupée"
         assert offered(desk)[0].text() == "Continuer"
         i18n.set_language("en")
-        say_again()
+        refresh_texts()
         assert card.title.text() == "The reply was cut off"
     finally:
         i18n.set_language("en")

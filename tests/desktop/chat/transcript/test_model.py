@@ -193,12 +193,12 @@ def test_a_reply_that_was_stopped_says_so_once(status: str, told: bool) -> None:
     feed = Feed()
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status=status, message_id="end")
-    assert [entry.told for entry in feed.entries] == [told, False]
+    assert [entry.cut_explained for entry in feed.entries] == [told, False]
     transcript = Transcript("w")
     cut = Message(id="a1", workflow_id="w", run_id="r", seq=1, role=MessageRole.ASSISTANT, kind="cut_off", content="par")
     end = Message(id="e", workflow_id="w", run_id="r", seq=2, role=MessageRole.NOTICE, kind="run_finished", details={"status": status})
     transcript.load([TranscriptEntry(cut), TranscriptEntry(end)])
-    assert [entry.told for entry in transcript.entries] == [told, False], "after a reload"
+    assert [entry.cut_explained for entry in transcript.entries] == [told, False], "after a reload"
 
 
 def test_pages_go_before_what_is_there() -> None:

@@ -27,7 +27,7 @@ from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock, 
 from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.markdown.parser import parse
 from atelier_desk.support import i18n
 from atelier_desk.support.worker.errors import Ended
@@ -280,7 +280,7 @@ def test_a_formula_larger_than_a_window_stays_as_it_was_written(source: str) -> 
 
 def test_few_large_pictures_of_formulas_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     made = formula.Formulas()
-    made._keep("formula", "$y$", draw("formula", "$y$") or "")
+    made._store("formula", "$y$", draw("formula", "$y$") or "")
     monkeypatch.setattr(formula, "PICTURE_BYTES", 12_000)
     for px in range(16, 40):
         assert made.picture("$y$", px, "#000000", 1.0) is not None
@@ -348,7 +348,7 @@ def test_a_wide_table_opens_at_its_first_column_and_goes_sideways(qtbot: QtBot, 
     assert table.horizontalScrollBar().value() == 0
     assert table.accessibleName().startswith("Table: column0, column1, ")
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     name = table.accessibleName()
     assert (name.startswith("Tableau"), "column0, column1, " in name) == (True, True)
     at = QPointF(20, 20)

@@ -86,7 +86,7 @@ def test_older_items_do_not_move_what_is_read(view: ChatView) -> None:
 def test_older_items_are_asked_for_near_the_top(qtbot: QtBot, view: ChatView) -> None:
     view.set_entries(entries(300))
     turn()
-    with qtbot.waitSignal(view.older_wanted):
+    with qtbot.waitSignal(view.older_requested):
         view.verticalScrollBar().setValue(0)
 
 

@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.transcript import model, waiting_indicator
 from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.widgets import Spinner
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 
 
@@ -87,7 +87,7 @@ def test_the_line_says_how_long_and_stands_below_the_last_item(qtbot: QtBot, clo
     assert line.findChild(Spinner).isVisible()  # type: ignore[union-attr]
     qtbot.waitUntil(lambda: line.y() >= 50 and line.x() == (800 - view.column_width()) // 2)
     clock.now += 3.2
-    say_again()
+    refresh_texts()
     assert label.text() == "Thinking… 3\u202fs"
     view.show_thinking(0.0)
     assert not line.isVisible()

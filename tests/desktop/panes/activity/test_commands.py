@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.panes.activity.test_log import one_run
@@ -69,7 +69,7 @@ async def test_a_line_is_written_to_a_command_and_what_is_typed_is_not_lost(
     qtbot.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert field.text() == "yes"
-    say_again()
+    refresh_texts()
     field = pane.commands._fields["cmd_1"]
     assert field.text() == "yes"
     atelier.set("commands", "input", None)

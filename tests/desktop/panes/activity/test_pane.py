@@ -54,7 +54,7 @@ def titles(pane: ActivityPane) -> list[str]:
 async def live(pane: ActivityPane, qtbot: QtBot, *events: StreamEvent) -> None:
     for each in events:
         pane.on_stream(each)
-    qtbot.waitUntil(lambda: not pane._redraw.isActive() and not pane.team._tell.isActive())
+    qtbot.waitUntil(lambda: not pane._redraw.isActive() and not pane.team._change_timer.isActive())
     await settle()
 
 
@@ -391,7 +391,7 @@ async def team(pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> Activi
 
 async def quiet(pane: ActivityPane, qtbot: QtBot) -> None:
     """Wait until nothing is due any more."""
-    due = (pane._redraw, pane.team._tell, pane.team._tell_more, pane.team._reload, pane.tree._making)
+    due = (pane._redraw, pane.team._change_timer, pane.team._frame_timer, pane.team._reload, pane.tree._making)
     for _round in range(2):
         qtbot.waitUntil(lambda: not any(timer.isActive() for timer in due))
         await settle()

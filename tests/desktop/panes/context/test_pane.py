@@ -58,7 +58,7 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
     parts = named(pane, PartsBar, "context-parts")
     assert [part.kind for part in parts.parts] == ["system", "results", "message"]
     assert "50 tokens, 50 %" in parts.accessibleDescription()
-    assert parts.whole == "400 tokens · 40 % of the context window"
+    assert parts.summary == "400 tokens · 40 % of the context window"
     assert not parts.grab().isNull()
 
 
@@ -71,7 +71,7 @@ async def test_tools_that_were_searched_for_are_said(pane: ContextPane, atelier:
     i18n.set_language(language)
     pane.show_run("root", 3)
     await settle()
-    assert said in named(pane, PartsBar, "context-parts").whole
+    assert said in named(pane, PartsBar, "context-parts").summary
 
 
 async def test_another_request_and_another_agent(pane: ContextPane, atelier: FakeAtelier) -> None:

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes.context import turns as module
 from atelier_desk.desktop.panes.context.turns import TurnPicker
 from atelier_desk.desktop.panes.times import clock_time
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.engine.services.team.views import Turn
 from atelier_desk.support.i18n import set_language
 
@@ -48,7 +48,7 @@ def test_another_language_is_taken(picker: TurnPicker) -> None:
     picker.set_turns(turns(2))
     set_language("fr")
     try:
-        say_again()
+        refresh_texts()
         assert picker.currentText().startswith("Tour 2 ")
     finally:
         set_language("en")

@@ -22,7 +22,7 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
 from atelier_desk.workspace.checkpoints.leftovers import Leftover
-from atelier_desk.workspace.checkpoints.taint_marks import WHOLE, TaintMark
+from atelier_desk.workspace.checkpoints.taint_marks import ALL_CONTENTS, TaintMark
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
@@ -189,7 +189,7 @@ async def test_changes_in_a_folder_that_is_gone_are_said_once_and_not_offered_ag
 
 async def test_a_folder_that_is_gone_says_so_in_the_pane(pane: FilesPane, atelier: FakeAtelier) -> None:
     atelier.set("files", "missing", ("/p",))
-    pane.desk.look()
+    pane.folders.refresh()
     await settle()
     assert button(pane, "folder-trust").text() == "Missing"
     assert "no longer exists" in button(pane, "folder-trust").accessibleName()
@@ -219,7 +219,7 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
     atelier.set("workflows", "set_workspace", lambda id, folders: granted.append((id, folders)))
     atelier.set("files", "trusted", lambda folders: dict.fromkeys(folders, True))
     pane.set_workflow("v")
-    pane.desk.grant(["/new"])  # before anything of it was read
+    pane.folders.grant(["/new"])  # before anything of it was read
     await settle()
     assert granted == [("v", ("/kept", "/new"))]
 
@@ -241,7 +241,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     pane.reload()
     await settle()
     assert pane.diff.isVisible(), "it stays open"
-    qtbot.mouseClick(row.keep, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(row.keep_button, Qt.MouseButton.LeftButton)
     await settle()
     assert row.waits
     atelier.set("files", "discard", held)
@@ -259,7 +259,7 @@ async def test_files_written_after_reading_from_outside_are_shown_and_marked_as_
     atelier.set(
         "files",
         "marked",
-        [TaintMark("/p/a.py", "0", outside), TaintMark("/p/build", WHOLE, outside[:1]), TaintMark("/p/by/command.md", "1", outside)],
+        [TaintMark("/p/a.py", "0", outside), TaintMark("/p/build", ALL_CONTENTS, outside[:1]), TaintMark("/p/by/command.md", "1", outside)],
     )
     atelier.set("files", "mark_read", [])
     pane.reload()

@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes import times
 from atelier_desk.desktop.panes.inbox.news import news_of
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
@@ -45,7 +45,7 @@ async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: Fake
     assert card.accessibleName() == "Which way?"
     assert any("Two" in label.accessibleName() for label in card.findChildren(QWidget))
     wanted: list[str] = []
-    presenter.workflow_wanted.connect(wanted.append)
+    presenter.workflow_requested.connect(wanted.append)
     pane.findChild(QPushButton, "inbox-open-q2").click()
     assert wanted == ["w2"]
     atelier.set("questions", "pending", [ask("q2", workflow="w2")])
@@ -125,7 +125,7 @@ async def test_everything_that_waits_is_one_list_in_the_order_it_came(shown: Cal
     assert totals[-1] == 4
     assert inbox.find("inbox-lineage-q4").text() == "Architect → Reviewer → Architect"
     wanted: list[str] = []
-    inbox.presenter.workflow_wanted.connect(wanted.append)
+    inbox.presenter.workflow_requested.connect(wanted.append)
     inbox.pane._cards["approval:v3"].findChild(QWidget, "approval-show").click()
     assert wanted == ["w2"]
     inbox.window.deleteLater()
@@ -216,7 +216,7 @@ async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any
     button = inbox.find("inbox-skip-q4")
     assert button.text() == "Skip"
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     assert inbox.find("inbox-skip-q4") is button
     assert button.text() == "Ne pas répondre"
     inbox.window.deleteLater()
@@ -260,7 +260,7 @@ async def test_what_waits_failed_and_finished_is_one_list(shown: Callable[[QWidg
     assert inbox.find("pending-count").text() == str(len(inbox.pane._cards)), "news wait for nobody"
     assert inbox.find("inbox-ended-failed").accessibleName() == "Failed, failed"
     wanted: list[str] = []
-    inbox.presenter.workflow_wanted.connect(wanted.append)
+    inbox.presenter.workflow_requested.connect(wanted.append)
     inbox.find("inbox-show-done1").click()
     assert wanted == ["done1"]
     inbox.find("inbox-dismiss-done2").click()

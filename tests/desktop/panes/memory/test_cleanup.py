@@ -66,7 +66,7 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     press(tidy.cards[0], "tidy-second")
     await settle()
     assert [args for args, _ in atelier.calls("memories.merge")] == [("new", "old")]
-    assert tidy.said.text() == "No duplicates or contradictions found."
+    assert tidy.status.text() == "No duplicates or contradictions found."
     tidy.accept()  # the window's undo is in reach now
     pane.window().toasts.undo.undo()
     pane.window().toasts.undo.undo()
@@ -82,14 +82,14 @@ async def test_an_answer_stays_in_its_place_and_is_taken_back_there(tidy: TidyDi
     atelier.set("memories", "pairs", [MemoryPair(kind="same", first=OLD, second=SAME, similarity=0.8)])
     await settle()
     assert tidy.cards == [first, second]
-    assert (first.said.text(), first.said.isVisible()) == ("Memories merged", True)
+    assert (first.status.text(), first.status.isVisible()) == ("Memories merged", True)
     assert not first.findChild(QPushButton, "tidy-first").isVisible()
     atelier.set("memories", "pairs", [first.pair, second.pair])
     press(first, "tidy-undo")
     await settle()
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
     assert tidy.cards == [first, second]
-    assert (first.findChild(QPushButton, "tidy-first").isVisible(), first.said.isVisible()) == (True, False)
+    assert (first.findChild(QPushButton, "tidy-first").isVisible(), first.status.isVisible()) == (True, False)
     tidy.accept()
     assert not hasattr(pane.window(), "toasts"), "what was taken back is not offered once more"
 

@@ -76,7 +76,7 @@ async def test_a_yes_and_the_way_to_where_it_was_written(pane: MemoryPane, ateli
     await settle()
     assert [args for args, _ in atelier.calls("memories.propose_again")] == [("new", "w")]
     seen: list[tuple[str, str]] = []
-    pane.message_wanted.connect(lambda workflow, message: seen.append((workflow, message)))
+    pane.message_requested.connect(lambda workflow, message: seen.append((workflow, message)))
     atelier.set("memories", "written_in", ("w", "m9"))
     workflow_actions["Show where it was written"].trigger()
     await settle()

@@ -18,7 +18,7 @@ from atelier_desk.desktop.panes.timeline.pane import REFRESH_MS, TimelinePane
 from atelier_desk.desktop.panes.timeline.view import TimelineView, describe_span
 from atelier_desk.desktop.replay.labels import mark_title, span_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import say_again
+from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.team.views import TimelineMark
 from atelier_desk.support import i18n
@@ -92,10 +92,10 @@ async def test_the_keyboard_reaches_every_span_and_zooms(pane: TimelinePane) -> 
 
 async def test_the_menu_leads_to_agent_request_replay_and_fork(pane: TimelinePane) -> None:
     told: list[tuple[Any, ...]] = []
-    pane.agent_wanted.connect(lambda *args: told.append(("agent", *args)))
-    pane.request_wanted.connect(lambda *args: told.append(("request", *args)))
-    pane.replay_wanted.connect(lambda *args: told.append(("replay", *args)))
-    pane.fork_wanted.connect(lambda *args: told.append(("fork", *args)))
+    pane.agent_requested.connect(lambda *args: told.append(("agent", *args)))
+    pane.request_requested.connect(lambda *args: told.append(("request", *args)))
+    pane.replay_requested.connect(lambda *args: told.append(("replay", *args)))
+    pane.fork_requested.connect(lambda *args: told.append(("fork", *args)))
     menu = pane.menu_for(view_of(pane).bars[4].span)
     for entry in menu.actions():
         entry.trigger()
@@ -216,7 +216,7 @@ async def test_list_and_description_follow_the_language(pane: TimelinePane) -> N
     view = view_of(pane)
     english = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
     i18n.set_language("fr")
-    say_again()
+    refresh_texts()
     french = [rows.item(0).text(), rows.item(0).toolTip(), view.accessibleDescription()]
     assert all(before != after for before, after in zip(english, french, strict=True))
     assert rows.currentRow() == 0

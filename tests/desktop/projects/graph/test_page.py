@@ -102,7 +102,7 @@ async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(w
 async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:
     window.open_graph(SAVE)
     await shown(window)
-    window.graph.view.menu_wanted.emit(window.mapToGlobal(window.rect().center()))
+    window.graph.view.menu_requested.emit(window.mapToGlobal(window.rect().center()))
     menu = window.graph.findChild(QMenu, "graph-menu")
     assert menu is not None
     entries = {entry.text(): entry for entry in menu.actions() if entry.text()}

@@ -51,7 +51,7 @@ def test_a_click_chooses_and_a_double_click_expands(view: GraphView, qtbot: QtBo
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=at(view, "m1"))
     assert view.chosen == view.model.number["m1"]
     assert view.accessibleDescription() == "Store.save, method, store.py:9, 3 neighbours"
-    with qtbot.waitSignal(view.expand_wanted) as expanded:
+    with qtbot.waitSignal(view.expand_requested) as expanded:
         QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=at(view, "c1"))
     assert expanded.args == [view.model.number["c1"]]
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
@@ -102,11 +102,11 @@ def test_the_keyboard_goes_everywhere(view: GraphView, qtbot: QtBot) -> None:
     assert view.model.entities[view.chosen].id == "m1"
     QTest.keyClick(view, Qt.Key.Key_Down)
     assert view.model.entities[view.chosen].id == "m2"
-    with qtbot.waitSignal(view.expand_wanted):
+    with qtbot.waitSignal(view.expand_requested):
         QTest.keyClick(view, Qt.Key.Key_Return)
-    with qtbot.waitSignal(view.open_wanted):
+    with qtbot.waitSignal(view.open_requested):
         QTest.keyClick(view, Qt.Key.Key_Space)
-    with qtbot.waitSignal(view.menu_wanted):
+    with qtbot.waitSignal(view.menu_requested):
         event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(1, 1))
         QApplication.sendEvent(view, event)
     scale = view.scale

@@ -46,7 +46,7 @@ from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
-from atelier_desk.engine.run.reducer.state import ContextEntry, Ending, EntryKind, carried
+from atelier_desk.engine.run.reducer.state import ContextEntry, Ending, EntryKind, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
 from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
 
@@ -226,7 +226,7 @@ def test_compaction_cuts_results_or_puts_a_summary_in_their_place() -> None:
 
 def test_history_is_compacted_by_its_negative_numbers() -> None:
     old = Script().add(reply("old answer"))
-    history = carried(old.state)
+    history = inherited_context(old.state)
     assert [entry.seq for entry in history] == [-2, -1]
     events = Script(message="new").events
     events.append(RunEvent(workflow_id="w", run_id="r", seq=3, body=ContextCompacted(method="digest", dropped=(-2, -1), summary="before")))
@@ -300,8 +300,8 @@ def test_every_run_ends_or_waits_and_nothing_is_left_open(script_replies: list[M
 
 def test_carried_conversation_leaves_engine_notes_out() -> None:
     script = Script().add(Injected(reason="loop_warning", content="stop it"), reply("fine"))
-    assert [entry.kind for entry in carried(script.state)] == [EntryKind.USER, EntryKind.REPLY]
-    assert isinstance(carried(script.state)[0], ContextEntry)
+    assert [entry.kind for entry in inherited_context(script.state)] == [EntryKind.USER, EntryKind.REPLY]
+    assert isinstance(inherited_context(script.state)[0], ContextEntry)
 
 
 def test_finished_run_keeps_its_result() -> None:

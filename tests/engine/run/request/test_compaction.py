@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.events.run import CompactionUndone, ContextCompacted, EntryPinned, EventBody, Injected, UserMessage
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, carried
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, inherited_context
 from atelier_desk.engine.run.request import compaction, context
 from tests.support.runs import Script, advance, call, finished, reply, started
 
@@ -91,7 +91,7 @@ def test_in_a_following_run_what_came_back_stands_before_what_is_new() -> None:
     before = conversation(3)
     state, origin = summarised(before)
     following = Script(message="a new turn", run_id="next")
-    new = fold(following.events, carried(state))
+    new = fold(following.events, inherited_context(state))
     assert new is not None
     back = after(new, CompactionUndone(origin=origin))
     old = [entry for entry in before.conversation if entry.kind is not EntryKind.NOTE]
@@ -101,7 +101,7 @@ def test_in_a_following_run_what_came_back_stands_before_what_is_new() -> None:
 
 def test_a_kept_older_entry_keeps_its_place_before_a_summary_of_a_later_one() -> None:
     """A pinned message of an earlier turn stands behind the summary; a later summary takes that in, and gives it back there."""
-    older = carried(conversation(2))
+    older = inherited_context(conversation(2))
     following = Script(message="new", run_id="next")
     state = fold(following.events, older)
     assert state is not None
@@ -137,7 +137,7 @@ def test_undone_in_turn_every_compaction_gives_back_what_it_took(
     state = conversation(turns)
     if split:
         following = Script(message="a following turn", run_id="next")
-        folded = fold(turn(following, 90).events, carried(state))
+        folded = fold(turn(following, 90).events, inherited_context(state))
         assert folded is not None
         state = folded
     if notes:
@@ -186,7 +186,7 @@ def test_what_is_pinned_is_sent_whole_however_little_room_there_is(turns: int, p
     else:
         raise AssertionError("it is planned for ever")
     assert words(tuple(entry for entry in state.conversation if entry.pinned)) == pinned
-    assert words(tuple(entry for entry in carried(state) if entry.pinned)) == pinned
+    assert words(tuple(entry for entry in inherited_context(state) if entry.pinned)) == pinned
     free = after(state, *(EntryPinned(origin=origin, pinned=False) for _, _, origin in pinned))
     assert not any(entry.pinned for entry in free.conversation)
 

@@ -12,7 +12,7 @@ from atelier_desk.domain.model_messages import Role, ToolSpec
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.reducer.evolve import evolve
-from atelier_desk.engine.run.reducer.state import EntryKind, carried
+from atelier_desk.engine.run.reducer.state import EntryKind, inherited_context
 from atelier_desk.engine.run.request import context, prompt
 from atelier_desk.engine.run.request.context import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate_request
@@ -28,7 +28,7 @@ def fitted(script: Script, window: int, *, system: str = "You help.") -> ReadyRe
         if isinstance(step, CutResults):
             script.add(ContextCompacted(method="cut_results", dropped=step.seqs))
         elif isinstance(step, Shorten):
-            script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
+            script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened))
         else:
             digest = prompt.digest(step.entries, limit=int(window * 0.2 * 3.2))
             script.add(ContextCompacted(method="digest", dropped=tuple(e.seq for e in step.entries), summary=digest))
@@ -94,7 +94,7 @@ def test_earlier_runs_are_part_of_the_conversation() -> None:
     later = Script(message="what is my name?")
     from atelier_desk.engine.run.reducer.reduce import fold
 
-    state = fold(later.events, carried(earlier.state))
+    state = fold(later.events, inherited_context(earlier.state))
     assert state is not None
     ready = plan(state, system="You help.", tools=(), window=8000)
     assert isinstance(ready, ReadyRequest)
@@ -111,7 +111,7 @@ def test_learned_factor_counts() -> None:
     assert isinstance(plan(script.state, system="s", tools=(), window=4096), ReadyRequest)
     step = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
     assert isinstance(step, Shorten)
-    script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept))
+    script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened))
     shortened = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
     assert isinstance(shortened, ReadyRequest)
     assert "characters were cut" in shortened.request.messages[-1].content
@@ -200,7 +200,7 @@ def test_instructions_of_a_skill_are_kept_whole_through_compaction() -> None:
     ready = fitted(script, 3500)
     assert any(message.content == "skill " + "s" * 3000 for message in ready.request.messages)
     assert script.state.skills_used == (SkillUse(name="notes", folder="/x", digest="1"),)
-    again = evolve(script.state, history=carried(script.state), entries=())
+    again = evolve(script.state, history=inherited_context(script.state), entries=())
     assert again.skills_used == script.state.skills_used, "the next turn has them, too"
 
 

@@ -67,7 +67,7 @@ def test_it_finds_what_trying_everything_finds(before: str, passage: str, times:
 
     expected = any(repeats(end, size) for end in range(len(text) + 1) for size in range(least, most + 1))
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("SHORTEST", least), ("LONGEST", most), ("TIMES", count), ("_KEPT", (count + 1) * most)):
+        for name, value in (("SHORTEST", least), ("LONGEST", most), ("TIMES", count), ("_WINDOW", (count + 1) * most)):
             patch.setattr(repetition, name, value)
         follow = Loop()
         assert any(follow.follow(text[at : at + pieces]) for at in range(0, len(text), pieces)) is expected

@@ -72,7 +72,7 @@ async def test_undoing_a_merge_takes_nothing_back_that_was_said_since(open_ateli
         one = await atelier.memories.add("The staging server is called heron", "context", workflow.id, tags=["a"])
         other = await atelier.memories.add("the staging server is called Heron.", "context", workflow.id, tags=["b"])
         await atelier.memories.merge(one.id, other.id)
-        await atelier.memories.keep(one.id)
+        await atelier.memories.accept(one.id)
         await atelier.memories.update(one.id, importance=0.9)
         await atelier.memories.pin(one.id)
         await atelier.memories.undo_delete(other.id)
@@ -275,7 +275,7 @@ async def test_a_change_of_embedder_that_a_kill_cut_off_goes_on_at_the_next_star
 
         atelier.bus.on_changed(listen)
         go_on.set()
-        await atelier.go_on()
+        await atelier.resume_pending()
         await asyncio.wait_for(finished.wait(), 10)
         assert (await atelier.memories.reembed_state())["searched"] == Slow.id
         assert (await atelier.settings.get()).embedder_before is None

@@ -11,9 +11,9 @@ from atelier_desk.desktop.chat.cards.pending_requests import PendingRequests
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.team.state import Member
-from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_look, state_text, task
+from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_icon, state_text, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label, say, show_pixmap
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, show_pixmap
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Lane(QWidget):
         """Show the agent as it is now."""
         member, look, ratio = self.member, theme(), self.devicePixelRatioF()
         self.head.setFixedHeight(look.px(HEIGHT))
-        icon, role, kind = state_look(member)
+        icon, role, kind = state_icon(member)
         show_pixmap(self._icon, look.pixmap(icon, role, look.px(15), ratio))
         show_pixmap(self._chevron, look.pixmap("chevron-right", "muted", look.px(15), ratio))
         started = member.status not in {"planned", "not_run"}
@@ -128,13 +128,13 @@ class Lane(QWidget):
         self.report.setText(_("Hide report") if self.opened else _("Report"))
         self.report.setAccessibleName(_("Report of {agent}", agent=member.name))
         self.stop.setVisible(not member.over and self._host.bridge is not None)
-        self.keep_room()
-        say(self.stop)
+        self.reserve_width()
+        bind_text(self.stop)
         self.tick()
         self._show_report(member)
         self.show_concerns()
 
-    def keep_room(self) -> None:
+    def reserve_width(self) -> None:
         """While others of the batch can be stopped, the figures of all lanes end at the same place."""
         member = self.member
         batch = self._host.team.state.of_call(member.parent_run_id or "", member.parent_call_id)
@@ -144,7 +144,7 @@ class Lane(QWidget):
 
     def _fit_name(self) -> None:
         """A name is shown whole up to a third of the lane."""
-        self._name.show_whole(self.head.width() // 3)
+        self._name.show_full(self.head.width() // 3)
 
     def _show_progress(self, member: Member, below: list[Member]) -> None:
         """How far it is: what it tells itself, or how many of its own sub-agents are over."""
@@ -169,8 +169,8 @@ class Lane(QWidget):
         members = list(self._host.team.state.walk(self.run_id))
         runs = {member.run_id for member in members}
         asked: list[ApprovalRequest] = []
-        if self._host.desk is not None and self._host.team.workflow_id:
-            asked = [each for each in self._host.desk.pending(self._host.team.workflow_id) if each.run_id in runs]
+        if self._host.approvals is not None and self._host.team.workflow_id:
+            asked = [each for each in self._host.approvals.pending(self._host.team.workflow_id) if each.run_id in runs]
         self.concerns.show_all(asked, members)
 
     def _show_report(self, member: Member) -> None:

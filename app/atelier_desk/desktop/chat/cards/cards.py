@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.transcript.entries import Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, Spinner, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
@@ -130,7 +130,7 @@ def _answer_button(asked: Callable[[], QuestionRow], host: TranscriptHost, paren
 
 def _show_button(button: QPushButton, asked: QuestionRow) -> None:
     button.setVisible(asked.status == "pending")
-    say(button)
+    bind_text(button)
 
 
 class QuestionPart(QWidget):

@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import IconButton, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
 from atelier_desk.support.i18n import N_, _
@@ -69,7 +69,7 @@ class CodeCard(QFrame):
         self._copy = control(QPushButton(self), "code-copy", lambda: " " + _("Copy"), name=N_("Copy code"), look="quiet", on=self.copy)
         self._text = CodeText(self, scrolls=False)
         self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        say(self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code"))
+        bind_text(self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code"))
         head = fill(
             QHBoxLayout(),
             (self._label, 1),
@@ -96,7 +96,7 @@ class CodeCard(QFrame):
         if language is not None and language != self.language:
             self.language = language
             self._label.setText(language)
-            say(self._text)
+            bind_text(self._text)
         if code == self._code:
             return
         if self._mode is not QTextOption.WrapMode.WrapAnywhere and LONG_RUN.search(code):
@@ -120,7 +120,7 @@ class CodeCard(QFrame):
         if hidden_codes(self._code):
             self._seen, self._spans = visible(self._code), ()
             self._hidden.show()
-            say(self._hidden)
+            bind_text(self._hidden)
             self._show_text()
         self._highlighter.start(self._seen, self.language, self._spans)
         self._browser.setVisible(self._kind in PAGES)
@@ -181,7 +181,7 @@ class CodeCard(QFrame):
         QTimer.singleShot(_COPIED_MS, self, self._offer_copy)
 
     def _offer_copy(self) -> None:
-        say(self._copy)
+        bind_text(self._copy)
         self._copy.setIcon(theme().icon("copy"))
 
     def fit(self, width: int) -> int:
@@ -235,7 +235,7 @@ class CodeCard(QFrame):
 
     def _on_theme(self) -> None:
         look = theme()
-        self._text.dress()
+        self._text.apply_style()
         side = look.px(14)
         self._text.setViewportMargins(side, look.px(4), side, 0)
         self._copy.setIcon(look.icon("copy"))

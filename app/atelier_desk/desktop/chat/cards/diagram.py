@@ -13,13 +13,13 @@ from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.desktop.chat.markdown.drawings import drawings
 from atelier_desk.desktop.chat.markdown.mermaid import SCALE
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import say
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
 
 _LETTERS = 16
 """Pixels of the letters in a drawing; they are shown as large as the text around it."""
-KEPT_CHARACTERS = 8_000_000
+CACHE_CHARACTERS = 8_000_000
 """Characters of the pictures (base64) that are remembered for cards that are made again: after a switch of the theme, on the way back."""
 _known: OrderedDict[tuple[str, str], str] = OrderedDict()
 """Pictures by kind and source, the one used last at the end."""
@@ -57,7 +57,7 @@ class Diagram(QObject):
         if picture:  # one that could not be drawn is tried again: its process may have ended for another reason
             _known[kind, source] = picture
             _known.move_to_end((kind, source))
-            while sum(map(len, _known.values())) > KEPT_CHARACTERS:
+            while sum(map(len, _known.values())) > CACHE_CHARACTERS:
                 _known.popitem(last=False)
         self.drawn.emit(source, picture)
 
@@ -69,7 +69,7 @@ class DiagramPicture(PictureLabel):
         super().__init__(_("Diagram"), ImagePart(data="", media_type="image/png"), QPixmap(), parent)
         self._room = 0
         self.ratio = SCALE
-        say(self, name=N_("Diagram"), tip=N_("Enlarge"))
+        bind_text(self, name=N_("Diagram"), tip=N_("Enlarge"))
         self.hide()
 
     def show_picture(self, picture: str) -> bool:
@@ -77,7 +77,7 @@ class DiagramPicture(PictureLabel):
         whole = QPixmap()
         if not whole.loadFromData(base64.b64decode(picture)):
             return False
-        self._image, self._whole = ImagePart(data=picture, media_type="image/png"), whole
+        self._image, self._full_size = ImagePart(data=picture, media_type="image/png"), whole
         self._title = _("Diagram")
         self.fit(self._room or round(whole.width() / SCALE))
         return True
@@ -85,11 +85,11 @@ class DiagramPicture(PictureLabel):
     def fit(self, width: int) -> int:
         """Take at most ``width`` pixels; the height it needs."""
         self._room = width
-        shown = self._whole.size() * (theme().px(14) / _LETTERS / SCALE)
+        shown = self._full_size.size() * (theme().px(14) / _LETTERS / SCALE)
         if shown.width() > width:
             shown = QSize(width, max(1, round(shown.height() * width / shown.width())))
         ratio = self.devicePixelRatioF()
-        made = self._whole.scaled(shown * ratio, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
+        made = self._full_size.scaled(shown * ratio, Qt.AspectRatioMode.IgnoreAspectRatio, Qt.TransformationMode.SmoothTransformation)
         made.setDevicePixelRatio(ratio)
         self.setPixmap(made)
         self.setFixedHeight(shown.height())

@@ -51,4 +51,4 @@ class FilesCard(HeadedCard):
         from atelier_desk.desktop.folders.undo import ask_undo
 
         if self._host.bridge is not None:
-            ask_undo(self._host.bridge, self, self._changes, self._host.told.emit)
+            ask_undo(self._host.bridge, self, self._changes, self._host.status_changed.emit)

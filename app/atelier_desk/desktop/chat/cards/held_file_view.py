@@ -37,14 +37,14 @@ class HeldView(QWidget):
         self.setObjectName("held-view")
         self._host, self._workflow_id = host, host.team.workflow_id
         bridge = host.bridge
-        self.row = HeldRow(bridge, self._workflow_id, part.id, part.path, part.replaces, host.told.emit, self)
+        self.row = HeldRow(bridge, self._workflow_id, part.id, part.path, part.replaces, host.status_changed.emit, self)
         self.row.opened.connect(self._press)
         self.row.answered.connect(self._close)
         self.body: CodeCard | None = None
         if bridge is not None:
-            self._jobs = Jobs(self, host.told.emit)
+            self._jobs = Jobs(self, host.status_changed.emit)
             bridge.changed.connect(self._on_changed)
-            self._jobs.start(self._look(bridge), key="look")
+            self._jobs.start(self._refresh(bridge), key="look")
 
     def fit(self, width: int) -> int:
         """Lay it out in this width; gives the height."""
@@ -59,9 +59,9 @@ class HeldView(QWidget):
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "file" and self.row.waits and self._host.bridge is not None:
-            self._jobs.start(self._look(self._host.bridge), key="look")
+            self._jobs.start(self._refresh(self._host.bridge), key="look")
 
-    async def _look(self, bridge: Bridge) -> None:
+    async def _refresh(self, bridge: Bridge) -> None:
         if all(held.id != self.row.held_id for held in await bridge.engine.files.held(self._workflow_id)):
             self.row.settle()
 

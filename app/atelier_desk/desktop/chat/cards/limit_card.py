@@ -42,9 +42,9 @@ class RaiseField(DoubleSpinBox):
         super().__init__(parent)
         self.setObjectName("limit-amount")
         self.kind = ""
-        bind(self._dress)
+        bind(self._apply_style)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.setFixedWidth(theme().px(150))
         pad(self)
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.jobs import error_text
-from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible
 
@@ -32,18 +32,27 @@ class RememberedRow(QWidget):
         self.memory = memory
         words = visible(" ".join(memory.content.split()))
         text = label(words if len(words) <= SHOWN else words[:SHOWN] + "…", "", self, wrap=True)
-        facts = say(label("", "small", self, wrap=True), self._facts)
+        facts = bind_text(label("", "small", self, wrap=True), self._facts)
         buttons = FlowLayout(spacing=6)
-        self.keep = control(QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.keep(self.memory, True))
-        self.here = control(QPushButton(self), "memory-keep-here", N_("This workflow only"), on=lambda: card.keep(self.memory, False))
+        self.keep_button = control(
+            QPushButton(self), "memory-keep", N_("Keep for all workflows"), on=lambda: card.accept_memory(self.memory, True)
+        )
+        self.here = control(
+            QPushButton(self), "memory-keep-here", N_("This workflow only"), on=lambda: card.accept_memory(self.memory, False)
+        )
         self.edit = IconButton("pencil", N_("Edit this memory"), self)
-        self.forget = IconButton("trash-2", N_("Do not remember"), self)
+        self.forget_button = IconButton("trash-2", N_("Do not remember"), self)
         control(self.edit, "memory-edit", on=lambda: card.edit(memory), name=lambda: _("Edit this memory") + f": {words[:80]}")
-        control(self.forget, "memory-forget", on=lambda: card.forget(memory), name=lambda: _("Do not remember") + f": {words[:80]}")
-        self.keep.setVisible(memory.proposed)
+        control(
+            self.forget_button,
+            "memory-forget",
+            on=lambda: card.reject_memory(memory),
+            name=lambda: _("Do not remember") + f": {words[:80]}",
+        )
+        self.keep_button.setVisible(memory.proposed)
         self.here.setVisible(memory.proposed)
         self.setAccessibleName(words[:SHOWN])
-        for widget in (self.keep, self.here, self.edit, self.forget):
+        for widget in (self.keep_button, self.here, self.edit, self.forget_button):
             buttons.addWidget(widget)
         fill(QVBoxLayout(self), text, facts, buttons, margins=(0, 6, 0, 0), spacing=4)
 
@@ -66,9 +75,9 @@ class RememberedCard(HeadedCard):
         self.setObjectName("remembered")
         self._host = host
         self._memories: tuple[Memory, ...] = ()
-        self._looking: tuple[ExtractionReply, ...] = ()
+        self._extractions: tuple[ExtractionReply, ...] = ()
         self.rows: list[RememberedRow] = []
-        self.stop = control(QPushButton(self), "memory-stop-looking", N_("Stop"), look="ghost", on=self._stop_looking)
+        self.stop = control(QPushButton(self), "memory-stop-looking", N_("Stop"), look="ghost", on=self._stop_extraction)
         self.head.addWidget(self.stop, 0, Qt.AlignmentFlag.AlignTop)
         self._list = QVBoxLayout()
         self._list.setSpacing(6)
@@ -77,8 +86,8 @@ class RememberedCard(HeadedCard):
 
     def show_memories(self, memories: Sequence[Memory], looking: Sequence[ExtractionReply] = ()) -> None:
         """These, as they are now, and whether the model is asked for more."""
-        if tuple(looking) != self._looking:
-            self._looking = tuple(looking)
+        if tuple(looking) != self._extractions:
+            self._extractions = tuple(looking)
             self._show()
         if tuple(memories) == self._memories:
             return
@@ -103,22 +112,22 @@ class RememberedCard(HeadedCard):
             title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
         else:
             title, text = _("What to remember"), ""
-        error = self._looking[0].error if self._looking else ""
+        error = self._extractions[0].error if self._extractions else ""
         if error:
             text = " ".join(filter(None, (text, _("The model could not be asked: {error}", error=error))))
-        elif self._looking:
+        elif self._extractions:
             text = " ".join(filter(None, (text, _("Asking the model…"))))
-        self.stop.setVisible(bool(self._looking) and not error)
+        self.stop.setVisible(bool(self._extractions) and not error)
         self.show_head("brain", "accent" if asked else "muted", title, text)
         self.setAccessibleName(". ".join(filter(None, (title, text))))
 
-    def _stop_looking(self) -> None:
+    def _stop_extraction(self) -> None:
         bridge = self._host.bridge
-        if bridge is not None and self._looking:
-            bridge.jobs.start(bridge.engine.runs.remembering.stop(self._looking[0].turn_id))
+        if bridge is not None and self._extractions:
+            bridge.jobs.start(bridge.engine.runs.remembering.stop(self._extractions[0].turn_id))
 
     # -- what a person says ------------------------------------------------------------------------------------------------------
-    def keep(self, memory: Memory, everywhere: bool) -> None:
+    def accept_memory(self, memory: Memory, everywhere: bool) -> None:
         """Yes: for all workflows, or for this one alone."""
         bridge, home = self._host.bridge, memory.workflow_id or ""
         if bridge is None:
@@ -126,13 +135,13 @@ class RememberedCard(HeadedCard):
         memories = bridge.engine.memories
 
         async def job() -> None:
-            await memories.keep(memory.id, everywhere=everywhere, content=memory.content)
+            await memories.accept(memory.id, everywhere=everywhere, content=memory.content)
             said = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
             self._offer(said, lambda: memories.propose_again(memory.id, home))
 
         self._start(memory, job)
 
-    def forget(self, memory: Memory) -> None:
+    def reject_memory(self, memory: Memory) -> None:
         """No."""
         bridge = self._host.bridge
         if bridge is None:

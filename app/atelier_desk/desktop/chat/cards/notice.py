@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
-from atelier_desk.engine.notice_text import LIMITS, misfit_text, narrowed_text, nudge_text, retry_text, servers_text, too_little
+from atelier_desk.engine.notice_text import LIMITS, narrowed_text, nudge_text, retry_text, schema_mismatch_text, servers_text, too_little
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
 
@@ -172,7 +172,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "servers_lacking":
         return "plug", "warn", "card-warn", *servers_text(details)
     if entry.topic == "misfit":
-        return "triangle-alert", "warn", "card-warn", *misfit_text(str(details.get("problem", "")))
+        return "triangle-alert", "warn", "card-warn", *schema_mismatch_text(str(details.get("problem", "")))
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":

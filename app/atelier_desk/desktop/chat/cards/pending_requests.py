@@ -43,7 +43,7 @@ class PendingRequests(QWidget):
     def show_all(self, approvals: Iterable[ApprovalRequest], members: Iterable[Member] = ()) -> None:
         """Show the cards of these requests, and of what these agents wait for a person with."""
         wanted: dict[str, _Card] = {}
-        for group in self._host.desk.together(approvals) if self._host.desk is not None else ():
+        for group in self._host.approvals.together(approvals) if self._host.approvals is not None else ():
             key, shown = self._approval(group)
             wanted[key] = shown
         for member in members:

@@ -55,7 +55,7 @@ class PictureLabel(QLabel):
         self.setObjectName("result-picture")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._title, self._image, self._whole = title, image, whole
+        self._title, self._image, self._full_size = title, image, whole
         self._pressed: QPoint | None = None
         self._dragged: tempfile.TemporaryDirectory[str] | None = None
         self.ratio = 1.0
@@ -66,7 +66,7 @@ class PictureLabel(QLabel):
         return base64.b64decode(self._image.data)
 
     def open_large(self) -> None:
-        PictureDialog(self._title, self._whole, self).open()
+        PictureDialog(self._title, self._full_size, self).open()
 
     def save(self) -> None:
         ask_save(self, _("Save image"), file_name(self._title, self._image.media_type), "", self.write)
@@ -76,7 +76,7 @@ class PictureLabel(QLabel):
         path.write_bytes(self.data)
 
     def copy(self) -> None:
-        QGuiApplication.clipboard().setPixmap(self._whole)
+        QGuiApplication.clipboard().setPixmap(self._full_size)
 
     def mime(self) -> QMimeData:
         """What is dragged: the picture, and a file of it for programs that take files."""
@@ -86,7 +86,7 @@ class PictureLabel(QLabel):
         self.write(path)
         made = QMimeData()
         made.setUrls([QUrl.fromLocalFile(str(path))])
-        made.setImageData(self._whole.toImage())
+        made.setImageData(self._full_size.toImage())
         return made
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -100,7 +100,7 @@ class PictureLabel(QLabel):
         drag = QDrag(self)
         drag.setMimeData(self.mime())
         side = theme().px(_THUMBNAIL)
-        drag.setPixmap(self._whole.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation))
+        drag.setPixmap(self._full_size.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation))
         drag.exec(Qt.DropAction.CopyAction)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

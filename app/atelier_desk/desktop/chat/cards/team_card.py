@@ -12,7 +12,7 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.team.state import Member
-from atelier_desk.desktop.team.state_labels import state_look
+from atelier_desk.desktop.team.state_labels import state_icon
 from atelier_desk.desktop.team.state_labels import state_text as agent_state
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, control, label
@@ -51,8 +51,8 @@ class TeamCard(ToolCard):
         self._box.insertWidget(1, self._holder)
         host.team.changed.connect(self._on_changed)
         host.team.ticked.connect(self._on_tick)
-        if host.desk is not None:
-            host.desk.changed.connect(self._on_desk)
+        if host.approvals is not None:
+            host.approvals.changed.connect(self._on_approvals)
         self.refresh()
 
     @property
@@ -75,7 +75,7 @@ class TeamCard(ToolCard):
         self._listed = [member.run_id for member in members]
         self._drop_lanes(members)
         for run_id, lane in self._lanes.items():
-            (lane.refresh if run_id in changed else lane.keep_room)()
+            (lane.refresh if run_id in changed else lane.reserve_width)()
         self._make(members, AT_ONCE)
         self._show_stages(members)
         self._show_progress(members)
@@ -141,13 +141,13 @@ class TeamCard(ToolCard):
         members, call = self.members, self.call
         if not members or (call.status not in {"running", "waiting"} and all(member.over for member in members)):
             return self._end_words(members)
-        if any(each.wants_a_person for member in members for each in self._host.team.state.walk(member.run_id)):
+        if any(each.needs_person for member in members for each in self._host.team.state.walk(member.run_id)):
             return _("waiting for you"), "warn"
         held = [member for member in members if member.held]
         if held and all(member.over or member.held for member in members):
             return agent_state(held[0]), "warn"
         if len(members) == 1:
-            return agent_state(members[0]), state_look(members[0])[2]  # its call may be over: it works in the background
+            return agent_state(members[0]), state_icon(members[0])[2]  # its call may be over: it works in the background
         done = sum(member.over for member in members)
         return _("{done} of {count} done", done=done, count=len(members)), "accent"
 
@@ -184,7 +184,7 @@ class TeamCard(ToolCard):
             if not lane.member.over:
                 lane.tick()
 
-    def _on_desk(self) -> None:
+    def _on_approvals(self) -> None:
         for lane in self._lanes.values():
             lane.show_concerns()
 

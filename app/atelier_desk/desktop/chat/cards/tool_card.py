@@ -18,7 +18,7 @@ from atelier_desk.desktop.chat.transcript.position import HEAD, TranscriptPositi
 from atelier_desk.desktop.questions.approval_text import rejection
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, control, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, bind_text, control, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
@@ -149,7 +149,9 @@ class ToolCard(QFrame):
         wanted = self._live.steady
         if wanted and self.stop is None:
             stop = control(QPushButton(self._head), "tool-stop", N_("Stop"), look="quiet", on=self._ask_stop)
-            say(stop, tip=N_("Stop this command; the agent continues"), name=lambda: _("Stop {command}", command=" ".join(self.words())))
+            bind_text(
+                stop, tip=N_("Stop this command; the agent continues"), name=lambda: _("Stop {command}", command=" ".join(self.words()))
+            )
             row = self._head.layout()
             assert isinstance(row, QHBoxLayout)
             row.insertWidget(row.indexOf(self._chevron), stop)

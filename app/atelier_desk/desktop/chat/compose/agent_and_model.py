@@ -128,7 +128,7 @@ class WorkflowChoices(QObject):
         self._chosen = workflow.choices if workflow is not None else None
         self.show()
 
-    def take(self, workflow: Workflow) -> None:
+    def refresh_from(self, workflow: Workflow) -> None:
         """The workflow in view was changed: by the command line, or by what was picked here."""
         settled = self._storing is None or self._storing.done()
         if settled and (workflow.agent_id, workflow.choices) != (self._agent_id, self.chosen):
@@ -167,7 +167,7 @@ class WorkflowChoices(QObject):
             return
         fields = {"last_agent_id": agent.id, "last_model": key_of(*self.model) if self.chosen.model else ""}
         if any(getattr(self._settings, name) != value for name, value in fields.items()):
-            self._keep(**fields)
+            self._save(**fields)
 
     @property
     def model(self) -> tuple[str, str]:
@@ -244,7 +244,7 @@ class WorkflowChoices(QObject):
         self.choose(self.chosen.model_copy(update=picked))
         if self._settings is not None:
             recent = (key, *(each for each in self._settings.recent_models if each != key))[: 2 * RECENT]
-            self._keep(recent_models=recent)
+            self._save(recent_models=recent)
 
     def _on_effort(self, level: str) -> None:
         from atelier_desk.domain.agent import Thinking
@@ -288,13 +288,13 @@ class WorkflowChoices(QObject):
 
     def _on_model_starred(self, key: str, on: bool) -> None:
         if self._settings is not None:
-            self._keep(favourite_models=_starred(self._settings.favourite_models, key, on))
+            self._save(favourite_models=_starred(self._settings.favourite_models, key, on))
 
     def _on_agent_starred(self, agent_id: str, on: bool) -> None:
         if self._settings is not None:
-            self._keep(favourite_agents=_starred(self._settings.favourite_agents, agent_id, on))
+            self._save(favourite_agents=_starred(self._settings.favourite_agents, agent_id, on))
 
-    def _keep(self, **fields: tuple[str, ...] | str) -> None:
+    def _save(self, **fields: tuple[str, ...] | str) -> None:
         assert self._settings is not None
         self._settings = self._settings.model_copy(update=fields)
         self._bridge.jobs.start(self._bridge.engine.settings.update(**fields))

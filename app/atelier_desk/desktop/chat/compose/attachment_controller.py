@@ -48,10 +48,10 @@ class AttachmentController(QObject):
         composer.files_given.connect(self.add_files)
         composer.pictures_given.connect(self.add_pictures)
         composer.text_given.connect(self.add_text)
-        self._row.changed.connect(self.say)
+        self._row.changed.connect(self.show_warnings)
         self._row.opened.connect(self.show_large)
         self._row.left.connect(composer.field.setFocus)
-        choices.shown.connect(lambda *_: self.say())
+        choices.shown.connect(lambda *_: self.show_warnings())
         composer.field.textChanged.connect(self._make_popup)
 
     # -- adding ---------------------------------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ class AttachmentController(QObject):
             found.append(item)
         return found
 
-    def say(self) -> None:
+    def show_warnings(self) -> None:
         """Tell before it is sent what the model cannot take, pictures it does not see and more text than its window has room for; and
         what looks like secrets."""
         items, info, told = self._row.items, self._choices.info, list[str]()
@@ -209,7 +209,7 @@ class AttachmentController(QObject):
         if self.popup is None and "@" in self._composer.field.toPlainText():
             popup = self.popup = Completion(self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions"))
             popup.chosen.connect(lambda taken: self.add_mention(taken.data))
-            popup.look_soon()
+            popup.schedule_search()
 
     async def _find(self, typed: str) -> list[Completed]:
         found = await self._bridge.engine.attachments.find(typed, self.workflow_id, self._folders.folders)

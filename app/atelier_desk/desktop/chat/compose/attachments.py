@@ -12,9 +12,9 @@ from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, bind_text, fill
 from atelier_desk.domain.limits import PICTURE_PIXELS
-from atelier_desk.domain.pictures import KEPT
+from atelier_desk.domain.pictures import STORED_LIMITS
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import size
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.engine.attachments import PreparedAttachments
 
-MAX_SIDE = KEPT.side
+MAX_SIDE = STORED_LIMITS.side
 """Longest side of a picture of the clipboard, in pixels; of files the engine takes care."""
 THUMBNAIL = 36
 """Pixels at 100 % of a chip's picture."""
@@ -89,9 +89,9 @@ class Item:
     @property
     def secret(self) -> bool:
         """It looks by its name as if it held secrets."""
-        from atelier_desk.engine.attached_text import looks_secret
+        from atelier_desk.engine.attached_text import is_secret_name
 
-        return self.source in ("file", "folder") and looks_secret(self.name)
+        return self.source in ("file", "folder") and is_secret_name(self.name)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ class Chip(QFrame):
         self.remove.clicked.connect(self.removed)
         words = fill(QVBoxLayout(), self.name, self.facts, margins=(0, 0, 0, 0), spacing=0)
         fill(QHBoxLayout(self), self.shown, (words, 1), (self.remove, 0, Qt.AlignmentFlag.AlignTop), margins=(6, 5, 3, 5), spacing=7)
-        say(
+        bind_text(
             self,
             name=lambda: item.problem or _("Attached: {name}, {facts}", name=item.name, facts=item.facts()),
             tip=lambda: item.problem or _("{name}\nEnter opens it, Delete removes it", name=item.name),
@@ -186,7 +186,7 @@ class Chip(QFrame):
         metrics = max(self.name.fontMetrics().horizontalAdvance(item.name), self.facts.fontMetrics().horizontalAdvance(item.facts()))
         for part in (self.name, self.facts):
             part.setFixedWidth(min(theme().px(_REASON if item.problem else _NAME), metrics + 4))
-        say(self)
+        bind_text(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         match event.key():
@@ -209,13 +209,13 @@ class AttachmentRow(QWidget):
 
     Signals:
         changed: one was added, read or removed.
-        taken_away: a person removed this one.
+        removed: a person removed this one.
         opened: one is to be shown large.
         left: the last one was taken away by the keyboard.
     """
 
     changed = Signal()
-    taken_away = Signal(object)
+    removed = Signal(object)
     opened = Signal(object)
     left = Signal()
 
@@ -295,7 +295,7 @@ class AttachmentRow(QWidget):
     def _on_removed(self, chip: Chip) -> None:
         at, had_focus = self.chips.index(chip), chip.hasFocus()
         self.remove(chip.item)
-        self.taken_away.emit(chip.item)
+        self.removed.emit(chip.item)
         if had_focus and self.chips:
             self.chips[min(at, len(self.chips) - 1)].setFocus()
         elif had_focus:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.jobs import Jobs
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import fill, say
+from atelier_desk.desktop.widgets import bind_text, fill
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
@@ -76,12 +76,12 @@ class Completion(QFrame):
         self._trigger = trigger
         self._wanted: str | None = None
         self._dismissed: str | None = None
-        self.list = say(SearchList(self, kind, nothing=None, pad=5), name=name)
-        self.list.chosen.connect(self._take)
+        self.list = bind_text(SearchList(self, kind, nothing=None, pad=5), name=name)
+        self.list.chosen.connect(self._insert)
         fill(QVBoxLayout(self), self.list, margins=(4, 4, 4, 4))
-        self._soon = Debouncer(self, WAIT_MS, self.look)
+        self._debouncer = Debouncer(self, WAIT_MS, self.search)
         field.installEventFilter(self)
-        field.textChanged.connect(self.look_soon)
+        field.textChanged.connect(self.schedule_search)
         field.cursorPositionChanged.connect(self._on_moved)
         self.hide()
 
@@ -94,16 +94,16 @@ class Completion(QFrame):
         found = self._typed.search(cursor.block().text()[: cursor.positionInBlock()])
         return found[1] if found else None
 
-    def look_soon(self) -> None:
+    def schedule_search(self) -> None:
         """Look for what is typed, unless more comes."""
         typed = self.typed
         if typed is None or typed == self._dismissed:
             self._leave()
         else:
             self._dismissed = None
-            self._soon.start()
+            self._debouncer.start()
 
-    def look(self) -> None:
+    def search(self) -> None:
         """Look for what is typed now."""
         typed = self.typed
         if typed is not None and self._field.hasFocus():
@@ -142,10 +142,10 @@ class Completion(QFrame):
             self._leave()
 
     def _leave(self) -> None:
-        self._soon.stop()
+        self._debouncer.stop()
         self.hide()
 
-    def _take(self, taken: Completed) -> None:
+    def _insert(self, taken: Completed) -> None:
         typed = self.typed
         if typed is not None and not taken.waits:
             cursor = self._field.textCursor()
@@ -177,4 +177,4 @@ class Completion(QFrame):
 
 
 def _row(found: Completed) -> ListRow:
-    return ListRow(found.title or found.text, name=True, beside=found.detail, icon=found.icon, tip=found.about or found.detail)
+    return ListRow(found.title or found.text, name=True, trailing=found.detail, icon=found.icon, tip=found.about or found.detail)

@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.compose.field import MessageField, picture_of
 from atelier_desk.desktop.chat.compose.profile import ProfilePicker
 from atelier_desk.desktop.folders.controller import files_of, folders_of
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label, say, tint
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.support.i18n import N_, _
 
@@ -68,7 +68,7 @@ class Composer(QFrame):
         self._note.hide()
         self.field = MessageField(self)
         self.attachments.followed_by = self.field
-        self.field.takes_files = pictures
+        self.field.accepts_files = pictures
         self.attach = control(IconButton("paperclip", parent=self), "attach-button", tip=N_("Attach files or a folder"))
         self.attach.setVisible(pictures)
         self.profiles = ProfilePicker(self)
@@ -83,9 +83,9 @@ class Composer(QFrame):
         self._lay_out()
         self._connect()
         self.set_running(False)
-        say(self.field, name=N_("Message"))
+        bind_text(self.field, name=N_("Message"))
         bind(self._show_strategies, on="language")
-        bind(self._dress, on="look")
+        bind(self._apply_style, on="look")
 
     # -- state ----------------------------------------------------------------------------------------------------------------
     def set_running(self, running: bool) -> None:
@@ -150,7 +150,7 @@ class Composer(QFrame):
     def _connect(self) -> None:
         self.field.submitted.connect(self.submit)
         self.field.resized.connect(self._show_placeholder)
-        self.field.files_given.connect(self.take_files)
+        self.field.files_given.connect(self.attach_files)
         self.field.pictures_given.connect(self.pictures_given)
         self.field.text_given.connect(self.text_given)
         self.field.focus_changed.connect(self._on_focus)
@@ -176,20 +176,20 @@ class Composer(QFrame):
         """Choose a folder whose list and texts go along: it is not granted by that."""
         from atelier_desk.desktop.settings.files import ask_folder
 
-        ask_folder(self, _("Attach a folder"), lambda path: self.take_files([str(path)]))
+        ask_folder(self, _("Attach a folder"), lambda path: self.attach_files([str(path)]))
 
     def pick(self) -> None:
         """Choose files; the dialog is not modal to the program's loop."""
         from PySide6.QtWidgets import QFileDialog
 
-        from atelier_desk.desktop.file_dialog import dress
+        from atelier_desk.desktop.file_dialog import translate_dialog
         from atelier_desk.desktop.start_folder import start_folder
 
         dialog = QFileDialog(self, _("Attach files"), str(start_folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(self._on_picked)
-        dress(dialog).open()
+        translate_dialog(dialog).open()
 
     def submit(self) -> None:
         """Send what is written, if there is anything and it may be sent."""
@@ -212,9 +212,9 @@ class Composer(QFrame):
 
         if files:
             remember_folder(Path(files[0]).parent)
-            self.take_files(files)
+            self.attach_files(files)
 
-    def take_files(self, files: list[str]) -> None:
+    def attach_files(self, files: list[str]) -> None:
         """Files, by their paths, are to go along with the message."""
         self.files_given.emit(files)
         self.field.setFocus()
@@ -253,7 +253,7 @@ class Composer(QFrame):
         fits = self.field.fontMetrics().horizontalAdvance(whole) <= room
         self.field.setPlaceholderText(whole if fits else words)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         look = theme()
         side = look.px(16)
         self.send.setIconSize(QSize(side, side))
@@ -290,7 +290,7 @@ class Composer(QFrame):
     def dropEvent(self, event: QDropEvent) -> None:
         files, picture = files_of(event.mimeData()), picture_of(event.mimeData())
         if files:
-            self.take_files(files)
+            self.attach_files(files)
         elif picture is not None:
             self.pictures_given.emit([picture])
         event.acceptProposedAction()

@@ -54,7 +54,7 @@ class MessageField(TextField):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(0)
         composing().watch(self)
-        self.takes_files = False
+        self.accepts_files = False
         """What is pasted and dropped may go along, instead of being written."""
         self.history: Callable[[], Sequence[str]] = tuple
         """What was sent before, the oldest first."""
@@ -108,10 +108,10 @@ class MessageField(TextField):
         return True
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return (self.takes_files and (source.hasImage() or bool(files_of(source)))) or super().canInsertFromMimeData(source)
+        return (self.accepts_files and (source.hasImage() or bool(files_of(source)))) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        if not self.takes_files:
+        if not self.accepts_files:
             super().insertFromMimeData(source)
         elif files := files_of(source):
             self.files_given.emit(files)

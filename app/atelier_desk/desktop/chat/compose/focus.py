@@ -36,9 +36,9 @@ class ComposerFocus(QObject):
 
     def back(self) -> None:
         """Into the composer, once what is under way is done."""
-        QTimer.singleShot(0, self, self._take)
+        QTimer.singleShot(0, self, self._focus_field)
 
-    def _take(self) -> None:
+    def _focus_field(self) -> None:
         field = self._field()
         if field is not None and field.isVisible() and field.isEnabled():
             field.setFocus()
@@ -59,21 +59,21 @@ class ComposerFocus(QObject):
         if (gone or back_from_nowhere) and (new is None or new.window() is self._window):
             # Qt chose this one: the next in the order of tabs, or whatever had the keyboard before. A person chose neither.
             self._fell_to = new
-            QTimer.singleShot(0, self, self._mend)
+            QTimer.singleShot(0, self, self._restore)
 
-    def _mend(self) -> None:
+    def _restore(self) -> None:
         lost, self._lost = self._lost, False
         if lost and self._window.isActiveWindow() and QApplication.activePopupWidget() is None:
             now = QApplication.focusWidget()
             if now is None or now is self._fell_to:
-                self._take()
+                self._focus_field()
         elif lost and not self._window.isActiveWindow():
             self._lost = QApplication.activeWindow() is None  # between two windows
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):  # it came up here: nothing in between had a use for it
             if event.key() == Qt.Key.Key_Escape:
-                self._take()
+                self._focus_field()
             elif written(event):
                 return self._write(event)
         elif event.type() == QEvent.Type.WindowActivate and QApplication.focusWidget() is None:

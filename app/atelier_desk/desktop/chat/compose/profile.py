@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.presentation.permission_profiles import ALL, Profile
 from atelier_desk.support.i18n import _
@@ -40,18 +40,18 @@ class ProfilePicker(Picker):
     def _show(self) -> None:
         if (profile := self._profile) is None:
             return
-        _dress(self, profile)
+        _apply_style(self, profile)
         self.set_choices(profile_choices(), profile.name)
-        say(self, tip=lambda: _told(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
+        bind_text(self, tip=lambda: _tool_tip(profile), name=lambda: _("Permissions: {profile}", profile=_(profile.title)))
 
 
-def _dress(button: QPushButton, profile: Profile) -> None:
+def _apply_style(button: QPushButton, profile: Profile) -> None:
     look = theme()
     mark(button, "picker-warn" if profile.risky else "picker")
     button.setIcon(look.icon(profile.icon, "warn" if profile.risky else "muted", _ICON))
     button.setIconSize(QSize(look.px(_ICON), look.px(_ICON)))
 
 
-def _told(profile: Profile) -> str:
+def _tool_tip(profile: Profile) -> str:
     holds = _("A stricter level applies at once, a freer one from your next message on.")
     return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

@@ -36,10 +36,10 @@ class QueueController(QObject):
         """What was typed in messages that wait in workflows that are out of view, by workflow and message."""
         self.stepping: Callable[[], bool] = bool
         """Whether a turn that begins waits before each step."""
-        strip.edit_wanted.connect(self._on_edit)
-        strip.move_wanted.connect(self._on_move)
-        strip.take_back_wanted.connect(self._on_take_back)
-        strip.send_wanted.connect(self._on_send)
+        strip.edit_requested.connect(self._on_edit)
+        strip.move_requested.connect(self._on_move)
+        strip.withdraw_requested.connect(self._on_withdraw)
+        strip.send_requested.connect(self._on_send)
         strip.edit_missed.connect(self._on_missed)
 
     def set_workflow(self, workflow_id: str) -> None:
@@ -97,12 +97,12 @@ class QueueController(QObject):
         workflow_id, mode = self._workflow_id, RunMode.STEPPING if self.stepping() else RunMode.AUTO
         self._bridge.jobs.once(("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode))
 
-    def _on_take_back(self, message_id: str) -> None:
+    def _on_withdraw(self, message_id: str) -> None:
         workflow_id = self._workflow_id
-        self._bridge.jobs.once(("back", message_id), lambda: self._take_back(workflow_id, message_id))
+        self._bridge.jobs.once(("back", message_id), lambda: self._withdraw(workflow_id, message_id))
 
-    async def _take_back(self, workflow_id: str, message_id: str) -> None:
-        message = await self._bridge.engine.runs.waiting.take_back(workflow_id, message_id)
+    async def _withdraw(self, workflow_id: str, message_id: str) -> None:
+        message = await self._bridge.engine.runs.waiting.withdraw(workflow_id, message_id)
         if workflow_id == self._workflow_id:
             self._put_back(message)
         else:

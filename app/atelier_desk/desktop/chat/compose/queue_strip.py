@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVB
 
 from atelier_desk.desktop.chat.compose.field import MessageField
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ class WaitingRow(QWidget):
         self.waiting, self._strip = waiting, strip
         self._editor: _Editor | None = None
         self.text = control(ElidedLabel("", self), "queued-text", self._words)
-        say(self, name=lambda: _("Queued: {text}", text=self._words()))
+        bind_text(self, name=lambda: _("Queued: {text}", text=self._words()))
         id_ = waiting.message_id
-        take_back, send = strip.take_back_wanted.emit, strip.send_wanted.emit
-        self.up = self._button("queued-up", "chevron-up", N_("Move up"), lambda: strip.move_wanted.emit(id_, place - 1))
-        self.down = self._button("queued-down", "chevron-down", N_("Move down"), lambda: strip.move_wanted.emit(id_, place + 1))
+        take_back, send = strip.withdraw_requested.emit, strip.send_requested.emit
+        self.up = self._button("queued-up", "chevron-up", N_("Move up"), lambda: strip.move_requested.emit(id_, place - 1))
+        self.down = self._button("queued-down", "chevron-down", N_("Move down"), lambda: strip.move_requested.emit(id_, place + 1))
         self.up.setEnabled(place > 0)
         self.down.setEnabled(place < count - 1)
         self.up.setVisible(count > 1)
@@ -69,11 +69,11 @@ class WaitingRow(QWidget):
         self.edit = self._button("queued-edit", "pencil", N_("Edit"), self._edit)
         self.back = self._button("queued-back", "undo-2", N_("Move back to the message field"), lambda: take_back(id_))
         self.now = self._button("queued-now", "arrow-up", N_("Send now and interrupt the agent"), lambda: send(id_))
-        self.keep = self._button("queued-keep", "check", N_("Save the change"), self._keep)
+        self.save_button = self._button("queued-keep", "check", N_("Save the change"), self._save)
         self.leave = self._button("queued-leave", "x", N_("Discard the change"), self._leave)
-        self._deeds = {each: each.isVisibleTo(self) for each in (self.up, self.down, self.edit, self.back, self.now)}
+        self._action_buttons = {each: each.isVisibleTo(self) for each in (self.up, self.down, self.edit, self.back, self.now)}
         self._show_editing(False)
-        row = (*self._deeds, self.keep, self.leave)
+        row = (*self._action_buttons, self.save_button, self.leave)
         self._row = fill(QHBoxLayout(self), (self.text, 1), *row, margins=(12, 0, 4, 0), spacing=2)
 
     def _button(self, name: str, icon: str, tip: str, on: Callable[[], object]) -> IconButton:
@@ -93,7 +93,7 @@ class WaitingRow(QWidget):
         self.text.hide()
         self._show_editing(True)
         self._row.insertWidget(0, editor, 1)
-        editor.submitted.connect(self._keep)
+        editor.submitted.connect(self._save)
         editor.left.connect(self._leave)
         editor.textChanged.connect(self._strip.fit)
         editor.show()
@@ -101,11 +101,11 @@ class WaitingRow(QWidget):
         editor.moveCursor(editor.textCursor().MoveOperation.End)
         self._strip.fit()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         assert self._editor is not None
         text = self._editor.toPlainText().strip()
         if text and text != self.waiting.content:
-            self._strip.edit_wanted.emit(self.waiting.message_id, text)
+            self._strip.edit_requested.emit(self.waiting.message_id, text)
         self._leave()
 
     def _leave(self) -> None:
@@ -120,9 +120,9 @@ class WaitingRow(QWidget):
 
     def _show_editing(self, editing: bool) -> None:
         """What would move or send the message waits until what is typed is kept or left."""
-        for button, wanted in self._deeds.items():
+        for button, wanted in self._action_buttons.items():
             button.setVisible(wanted and not editing)
-        self.keep.setVisible(editing)
+        self.save_button.setVisible(editing)
         self.leave.setVisible(editing)
 
     @property
@@ -142,16 +142,16 @@ class QueueStrip(QFrame):
     """What waits, the next one first; hidden when nothing does.
 
     Signals:
-        edit_wanted: id and new text.
-        move_wanted: id and new place, from 0.
-        take_back_wanted, send_wanted: id.
+        edit_requested: id and new text.
+        move_requested: id and new place, from 0.
+        withdraw_requested, send_requested: id.
         edit_missed: what was typed in a message that was sent, or taken back elsewhere, meanwhile.
     """
 
-    edit_wanted = Signal(str, str)
-    move_wanted = Signal(str, int)
-    take_back_wanted = Signal(str)
-    send_wanted = Signal(str)
+    edit_requested = Signal(str, str)
+    move_requested = Signal(str, int)
+    withdraw_requested = Signal(str)
+    send_requested = Signal(str)
     edit_missed = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -199,7 +199,7 @@ class QueueStrip(QFrame):
             if (text := edited.get(row.waiting.message_id)) is not None:
                 row.edit_on(text)
         self.cover(self._covered)
-        self._say()
+        self._update_texts()
         self.fit()
         for text in missed:
             self.edit_missed.emit(text)
@@ -212,7 +212,7 @@ class QueueStrip(QFrame):
     def set_running(self, running: bool) -> None:
         """Whether they are sent by themselves, when the turn at work is over."""
         self._running = running
-        self._say()
+        self._update_texts()
 
     def _heading(self) -> str:
         count = len(self._waiting)
@@ -226,8 +226,8 @@ class QueueStrip(QFrame):
             )
         return ngettext("{n} message not sent yet", "{n} messages not sent yet", count)
 
-    def _say(self) -> None:
-        say(self.heading)
+    def _update_texts(self) -> None:
+        bind_text(self.heading)
         self.send.setVisible(not self._running)
 
     def fit(self) -> None:
@@ -237,4 +237,4 @@ class QueueStrip(QFrame):
 
     def _send_first(self) -> None:
         if self._waiting:
-            self.send_wanted.emit(self._waiting[0].message_id)
+            self.send_requested.emit(self._waiting[0].message_id)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.workflow import RunMode, Workflow
 
-SAY_MS = 1_000
+WAITING_NOTICE_MS = 1_000
 """Milliseconds a message may wait for what it calls before that is said."""
 DRAFT_MS = 600
 """Milliseconds after the last key before a draft is kept."""
@@ -49,11 +49,11 @@ class Sender(QObject):
 
     Signals:
         workflow_made: a first message was sent with no workflow open; the new one's id.
-        told: something to say in passing.
+        status_changed: something to say in passing.
     """
 
     workflow_made = Signal(str)
-    told = Signal(str)
+    status_changed = Signal(str)
 
     def __init__(
         self,
@@ -81,29 +81,31 @@ class Sender(QObject):
         """A workflow, or the page of a new one, was shown. What is written before that is for the first that opens."""
         self._calling: list[str] = []
         """Workflows in which a message waits for the prompt that it calls."""
-        self._say_soon = Debouncer(self, SAY_MS, lambda: self.told.emit(_("Waiting for the MCP server's prompt…")))
-        self._draft_timer = Debouncer(self, DRAFT_MS, lambda: self._keep(True))
+        self._waiting_notice = Debouncer(
+            self, WAITING_NOTICE_MS, lambda: self.status_changed.emit(_("Waiting for the MCP server's prompt…"))
+        )
+        self._draft_timer = Debouncer(self, DRAFT_MS, lambda: self._save_draft(True))
         self.attaching = AttachmentController(bridge, composer, choices, folders, self)
         composer.field.history = self._sent_before
         composer.sent.connect(self.send)
         composer.draft_changed.connect(lambda *_: self._draft_timer.start())
         composer.attachments.changed.connect(self._on_items)
-        composer.attachments.taken_away.connect(self._on_taken_away)
+        composer.attachments.removed.connect(self._on_removed)
 
     def attach(self, host: TranscriptHost) -> None:
         """Do what is asked for in a transcript."""
-        host.go_on_requested.connect(self._on_go_on)
+        host.continue_requested.connect(self._on_continue)
         host.regenerate_requested.connect(self._on_regenerate)
         host.resend_requested.connect(self._on_resend)
         host.branch_requested.connect(self._on_branch)
-        host.goes_along = self._said_again
+        host.resend_text = self._regenerate_text
 
     def _sent_before(self) -> list[str]:
         """What the person has written in this workflow, as far as it is loaded."""
         return [entry.content for entry in self._view.entries if entry.kind == "user" and entry.content]
 
     # -- drafts ---------------------------------------------------------------------------------------------------------------
-    def open_soon(self, workflow_id: str, opening: asyncio.Task[object]) -> None:
+    def expect_workflow(self, workflow_id: str, opening: asyncio.Task[object]) -> None:
         """A workflow is being read. The first one that is gets what was written before anything was shown."""
         if not self._shown_yet:
             self.workflow_id = workflow_id
@@ -114,7 +116,7 @@ class Sender(QObject):
         self._shown_yet = True
         if self._opening is not None:
             self._opening.cancel()  # one that was chosen a moment before would come over it
-        self.keep_draft()
+        self.save_draft()
         self.workflow_id = self.attaching.workflow_id = ""
         self._show_waiting()
         self._composer.set_draft(self._new_draft)
@@ -123,7 +125,7 @@ class Sender(QObject):
     def show(self, workflow: Workflow) -> None:
         """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
         if workflow.id != self.workflow_id:
-            self.keep_draft()  # what was typed while this one was read
+            self.save_draft()  # what was typed while this one was read
             self.workflow_id = self.attaching.workflow_id = workflow.id
             self._show_waiting()
             self._composer.set_draft(workflow.draft)
@@ -137,22 +139,22 @@ class Sender(QObject):
             self._read_items(workflow)
         self._shown_yet = True
 
-    def keep_draft(self) -> None:
+    def save_draft(self) -> None:
         """Store at once what was typed and is not stored yet, as before another workflow is shown."""
         pending = self._draft_timer.isActive()
         self._draft_timer.stop()
-        self._keep(pending)
+        self._save_draft(pending)
 
     def _on_items(self) -> None:
         self._items_changed = True
         self._draft_timer.start()
 
-    def _on_taken_away(self, item: Item) -> None:
+    def _on_removed(self, item: Item) -> None:
         """What the draft kept of it goes, after the draft without it is stored."""
         if self.workflow_id and hasattr(item.what, "sha256"):
-            self._bridge.jobs.start(self._take_away(self.workflow_id, cast("Attachment", item.what)))
+            self._bridge.jobs.start(self._remove_attachment(self.workflow_id, cast("Attachment", item.what)))
 
-    async def _take_away(self, workflow_id: str, attachment: Attachment) -> None:
+    async def _remove_attachment(self, workflow_id: str, attachment: Attachment) -> None:
         if self.workflow_id == workflow_id:
             self._items_changed = False
             await self._store(workflow_id, self._composer.field.toPlainText(), self._composer.attachments.items)
@@ -161,13 +163,13 @@ class Sender(QObject):
     def _show_items(self, items: Sequence[Item]) -> None:
         self._composer.show_items(items)
         self._items_changed = False
-        self.attaching.say()
+        self.attaching.show_warnings()
 
-    def take_back(self, attachments: tuple[Attachment, ...]) -> None:
+    def restore_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         """Put what went with a message that is not sent after what is attached already."""
-        self._bridge.jobs.start(self._take_back(self.workflow_id, attachments))
+        self._bridge.jobs.start(self._restore_attachments(self.workflow_id, attachments))
 
-    async def _take_back(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> None:
+    async def _restore_attachments(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> None:
         for item in await self.attaching.items_of(workflow_id, attachments):
             if self.workflow_id == workflow_id:
                 self._composer.attachments.add(item)
@@ -185,7 +187,7 @@ class Sender(QObject):
             if meanwhile:
                 self._on_items()
 
-    def _keep(self, typed: bool) -> None:
+    def _save_draft(self, typed: bool) -> None:
         text = self._composer.field.toPlainText()
         if not self._shown_yet:
             return  # the stored one is not known yet, and would be lost
@@ -204,7 +206,7 @@ class Sender(QObject):
             kept = []
             for item in items:
                 if item.what is not None and not hasattr(item.what, "sha256"):
-                    item.what = await engine.attachments.keep(workflow_id, item.what)
+                    item.what = await engine.attachments.store(workflow_id, item.what)
                 if item.what is not None:
                     kept.append(cast("Attachment", item.what))
         await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([kept] if kept is not None else []))
@@ -275,14 +277,14 @@ class Sender(QObject):
             return
         self._calling.append(workflow_id)
         self._show_waiting()
-        self._say_soon.start()
+        self._waiting_notice.start()
         try:
             yield
         finally:
             self._calling.remove(workflow_id)
             self._show_waiting()
             if not self._calling:
-                self._say_soon.stop()
+                self._waiting_notice.stop()
 
     def _show_waiting(self) -> None:
         self._composer.set_waiting(bool(self.workflow_id) and self.workflow_id in self._calling)
@@ -317,7 +319,7 @@ class Sender(QObject):
             self._on_items()
 
     # -- turns again ----------------------------------------------------------------------------------------------------------
-    def _on_go_on(self, finish: str) -> None:
+    def _on_continue(self, finish: str) -> None:
         """An ordinary message: it works with every kind of server, and can be seen."""
         from atelier_desk.engine.notice_text import continue_text
 
@@ -327,14 +329,16 @@ class Sender(QObject):
 
     def _on_regenerate(self, run_id: str, message_id: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
-        self._rerun(("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._said_again(run_id, message_id))
+        self._rerun(
+            ("regenerate", run_id), lambda: runs.regenerate(workflow_id, run_id, message_id), self._regenerate_text(run_id, message_id)
+        )
 
     def _on_resend(self, run_id: str, message_id: str, text: str) -> None:
         workflow_id, runs = self._pages.workflow_id, self._bridge.engine.runs
-        again = self._said_again(run_id, message_id)
+        again = self._regenerate_text(run_id, message_id)
         self._rerun(("resend", run_id, text), lambda: runs.edit_and_resend(workflow_id, run_id, text, message_id), again)
 
-    def _said_again(self, run_id: str, message_id: str) -> str:
+    def _regenerate_text(self, run_id: str, message_id: str) -> str:
         return regenerate_text(self._view.entries, run_id, message_id)
 
     def _on_branch(self, run_id: str) -> None:
@@ -348,7 +352,7 @@ class Sender(QObject):
             await self._choices.stored()
             await change()
             if words:
-                self.told.emit(words)
+                self.status_changed.emit(words)
             await self._pages.reload()
 
         self._bridge.jobs.once(once, work)

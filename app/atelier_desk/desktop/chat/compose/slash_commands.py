@@ -150,7 +150,7 @@ class SlashCommandController(QObject):
     def _on_chosen(self, taken: Completed) -> None:
         row: ListedSkill | Prompt | FilledPrompt = taken.data
         if isinstance(row, Prompt):
-            self._take(row, self._replace)
+            self._insert_prompt(row, self._replace)
         elif isinstance(row, FilledPrompt):
             if row.prompt.arguments:
                 self._open(PromptDialog(row, self._insert, self._composer))
@@ -159,11 +159,11 @@ class SlashCommandController(QObject):
 
     def put_in(self, prompt: Prompt) -> None:
         """Put a prompt's text where the cursor stands, with its variables asked for."""
-        self._take(prompt, self._composer.field.insertPlainText)
+        self._insert_prompt(prompt, self._composer.field.insertPlainText)
         if self.dialog is None:
             self._composer.field.setFocus()
 
-    def _take(self, prompt: Prompt, put: Callable[[str], object]) -> None:
+    def _insert_prompt(self, prompt: Prompt, put: Callable[[str], object]) -> None:
         if variables(prompt.content):
             self._open(PromptForm(prompt, _("Insert"), put, self._composer))
         else:

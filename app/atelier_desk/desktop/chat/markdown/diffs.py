@@ -11,7 +11,7 @@ from typing import Literal
 LANGUAGES = frozenset({"diff", "patch", "udiff"})
 LONGEST = 500
 """Characters of a line whose words are compared; a longer one is only coloured."""
-ALIKE = 0.4
+MIN_SIMILARITY = 0.4
 """Two lines less alike than this are different ones: marks on nearly every word say nothing."""
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -66,7 +66,7 @@ def changed_text(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], 
         return (), ()
     old, new = _WORDS.findall(before[1:]), _WORDS.findall(after[1:])
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    if matcher.ratio() < ALIKE:
+    if matcher.ratio() < MIN_SIMILARITY:
         return (), ()
     changes = [each for each in matcher.get_opcodes() if each[0] != "equal"]
     return _spans(old, [(i1, i2) for _tag, i1, i2, _j1, _j2 in changes]), _spans(new, [(j1, j2) for _tag, _i1, _i2, j1, j2 in changes])

@@ -13,7 +13,7 @@ from PySide6.QtGui import QImage, QPainter
 from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.drawings import drawings
 
-KEPT = 500
+CACHE_SIZE = 500
 """Formulas, and pictures of them, that are remembered."""
 WIDEST, LARGEST = 8_000, 500_000
 """Pixels of the width and of the area of a formula at ``EM``: what is larger is shown as its source."""
@@ -57,7 +57,7 @@ class Formulas(QObject):
         self._known: OrderedDict[str, Drawing | None] = OrderedDict()
         self._pictures: OrderedDict[tuple[str, int, str, float], QImage] = OrderedDict()
         self._waiting: set[str] = set()
-        drawings().drawn.connect(self._keep)
+        drawings().drawn.connect(self._store)
 
     def want(self, source: str) -> bool:
         """Whether it is known already, drawn or broken; else it is made, and ``drawn`` tells when."""
@@ -82,19 +82,19 @@ class Formulas(QObject):
         image = self._pictures.get(key)
         if image is None:
             image = self._pictures[key] = _paint(drawing, px / EM, colour, ratio)
-            while len(self._pictures) > 1 and (len(self._pictures) > KEPT or self._bytes() > PICTURE_BYTES):
+            while len(self._pictures) > 1 and (len(self._pictures) > CACHE_SIZE or self._bytes() > PICTURE_BYTES):
                 self._pictures.popitem(last=False)
         return image
 
     def _bytes(self) -> int:
         return sum(image.sizeInBytes() for image in self._pictures.values())
 
-    def _keep(self, kind: str, source: str, svg: str) -> None:
+    def _store(self, kind: str, source: str, svg: str) -> None:
         if kind != "formula":
             return
         self._waiting.discard(source)
         self._known[source] = drawing_of(svg)
-        while len(self._known) > KEPT:
+        while len(self._known) > CACHE_SIZE:
             self._known.popitem(last=False)
         self.drawn.emit(source)
 

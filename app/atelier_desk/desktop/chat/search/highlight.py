@@ -132,7 +132,7 @@ class _Turns(QObject):
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._step)
 
-    def take(self, highlighter: Highlighter) -> None:
+    def add(self, highlighter: Highlighter) -> None:
         if highlighter not in self._waiting:
             self._waiting.append(highlighter)
         self._timer.start(0)
@@ -179,7 +179,7 @@ class Highlighter(QObject):
         if spans:
             self._waiting = False
             self._work = self._colour_spans(text, spans)
-            _turns().take(self)
+            _turns().add(self)
             return
         self._waiting = bool(language) and len(text) <= MAX_CHARS
         if not self._waiting:
@@ -187,7 +187,7 @@ class Highlighter(QObject):
         if language in diffs.LANGUAGES:
             self._waiting = False
             self._work = self._colour_diff(text)
-            _turns().take(self)
+            _turns().add(self)
             return
         if language in _lexers:
             self._on_loaded(language)
@@ -204,7 +204,7 @@ class Highlighter(QObject):
         lexer = lexer_for(self._language)
         if lexer is not None:
             self._work = self._colour_lines(lexer, self._text)
-            _turns().take(self)
+            _turns().add(self)
 
     def step(self) -> bool:
         """Colour one line more; False when there is none."""

@@ -28,10 +28,10 @@ def who(hit: SearchHit) -> str:
 
 def spoken(hit: SearchHit) -> str:
     """The row for a screen reader."""
-    return ", ".join(filter(None, (who(hit), moment(hit.at), said(hit))))
+    return ", ".join(filter(None, (who(hit), moment(hit.at), hit_text(hit))))
 
 
-def said(hit: SearchHit) -> str:
+def hit_text(hit: SearchHit) -> str:
     """The words around what was found, in one line. What calls were given is no Markdown."""
     return " ".join(hit.excerpt.split()) if hit.kind == "tool_execution" else excerpt_line(hit.excerpt)
 
@@ -39,4 +39,4 @@ def said(hit: SearchHit) -> str:
 def hit_row(hit: SearchHit, needle: str) -> ListRow:
     """What it is with its date, and the text around the searched words."""
     icon = known(hit.presentation.icon) if hit.kind == "tool_execution" else _ICONS.get(hit.kind, "search")
-    return ListRow(who(hit), end=moment(hit.at), lines=(said(hit),), needle=needle, icon=icon, weight=600, said=spoken(hit))
+    return ListRow(who(hit), end=moment(hit.at), lines=(hit_text(hit),), needle=needle, icon=icon, weight=600, accessible_text=spoken(hit))

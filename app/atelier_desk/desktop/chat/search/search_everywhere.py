@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.search.hit_rows import hit_row
 from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -45,13 +45,15 @@ class SearchEverywhere(QDialog):
             QLineEdit(self), "search-everywhere-field", hint=N_("Messages, tool calls, reports, memories"), name=N_("Search everywhere")
         )
         self.field.setClearButtonEnabled(True)
-        self.list = say(SearchList(self, "search-everywhere", self.field, nothing=self._nothing_words, tab=True), name=N_("Search results"))
+        self.list = bind_text(
+            SearchList(self, "search-everywhere", self.field, nothing=self._nothing_words, tab=True), name=N_("Search results")
+        )
         self.list.chosen.connect(self._choose)
         self._count = control(label("", "small", self), "search-everywhere-count")
         fill(QVBoxLayout(self), self.field, (self.list.nothing, 1), (self.list, 1), self._count, margins=(16, 16, 16, 12), spacing=10)
         self._timer = Debouncer(self, _DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_: self._timer.start())
-        say(self, title=N_("Search everywhere"))
+        bind_text(self, title=N_("Search everywhere"))
         bind(self._fit, on="look")
         bind(self._show, lambda: self.field.text().strip(), on="language")
 
@@ -94,7 +96,7 @@ class SearchEverywhere(QDialog):
             for workflow_id, found in groups.items()
         )
         self._searched = needle
-        say(self.list.nothing)
+        bind_text(self.list.nothing)
         self._count.setText(ngettext("{n} result", "{n} results", len(self._hits)) if self._hits else "")
 
     def _nothing_words(self) -> str:

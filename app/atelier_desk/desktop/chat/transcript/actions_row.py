@@ -10,7 +10,7 @@ from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, control, fill, label, say
+from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class ActionsRow(QWidget):
         if self._pin is not None:
             self._pin.lasting = on
             self._pin.set_icon("pin", "accent" if on else "muted")
-            say(self._pin)
+            bind_text(self._pin)
 
     def _pin_words(self) -> str:
         return _("Unpin") if self._pin is not None and self._pin.lasting else _("Pin")
@@ -116,10 +116,10 @@ class BranchSwitch(QWidget):
         self._choose = choose
         self._runs: tuple[str, ...] = ()
         self._index = 0
-        self.previous = control(IconButton("chevron-left", N_("Previous version"), self, size=14), on=lambda: self._go(-1))
-        self.following = control(IconButton("chevron-right", N_("Next version"), self, size=14), on=lambda: self._go(1))
+        self.previous = control(IconButton("chevron-left", N_("Previous version"), self, size=14), on=lambda: self._step(-1))
+        self.following = control(IconButton("chevron-right", N_("Next version"), self, size=14), on=lambda: self._step(1))
         self._label = label("", "small", self)
-        say(self._label, name=lambda: ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
+        bind_text(self._label, name=lambda: ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs)))
         fill(QHBoxLayout(self), self.previous, self._label, self.following, margins=(0, 0, 0, 0), spacing=0)
         self.hide()
 
@@ -130,9 +130,9 @@ class BranchSwitch(QWidget):
         self._label.setText(f"{index + 1}/{len(runs)}")
         self.previous.setEnabled(index > 0)
         self.following.setEnabled(index + 1 < len(runs))
-        say(self._label)
+        bind_text(self._label)
 
-    def _go(self, step: int) -> None:
+    def _step(self, step: int) -> None:
         target = self._index + step
         if 0 <= target < len(self._runs):
             self._choose(self._runs[target])

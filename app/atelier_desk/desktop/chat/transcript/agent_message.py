@@ -12,7 +12,7 @@ from atelier_desk.desktop.chat.transcript.message import BodyMessage
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, TURN
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, bind, control, label, say
+from atelier_desk.desktop.widgets import Card, bind, bind_text, control, label
 from atelier_desk.support.i18n import _
 
 FOLD = 260
@@ -27,7 +27,7 @@ class AgentMessage(BodyMessage):
         self.setObjectName("agent-memo")
         self._variant = "card" if entry.topic == "agent_report" else "card-sunken"
         self._card = Card(self, self._variant)
-        self._heading = say(label("", "heading", self._card), lambda: self._title().upper())
+        self._heading = bind_text(label("", "heading", self._card), lambda: self._title().upper())
         self._clip = QWidget(self._card)
         self.body = ReplyBody(host.images, self._clip)
         self.body.height_changed.connect(self.height_changed)
@@ -38,7 +38,7 @@ class AgentMessage(BodyMessage):
             look="link",
             on=self._toggle,
         )
-        say(self, name=lambda: _("{name}: {text}", name=self._title(), text=one_line(self.entry.content[:400])[:200]))
+        bind_text(self, name=lambda: _("{name}: {text}", name=self._title(), text=one_line(self.entry.content[:400])[:200]))
         bind(self._redraw, on="look")
         self.refresh()
 
@@ -55,7 +55,7 @@ class AgentMessage(BodyMessage):
     def refresh(self) -> None:
         self.body.set_text(self.entry.content)
         for part in (self, self._heading, self._more):
-            say(part)
+            bind_text(part)
 
     def fit(self, width: int) -> int:
         look = theme()

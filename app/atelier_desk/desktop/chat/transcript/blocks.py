@@ -37,7 +37,7 @@ from atelier_desk.desktop.chat.markdown.writer import (
 )
 from atelier_desk.desktop.chat.search.marks import places
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, say
+from atelier_desk.desktop.widgets import IconButton, bind_text
 from atelier_desk.desktop.widgets.links import follow
 from atelier_desk.desktop.widgets.wrapping import LONG_RUN
 from atelier_desk.support.i18n import N_, _
@@ -79,7 +79,7 @@ class ProseBlock(QTextBrowser):
         self.setOpenLinks(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        say(self, name=N_("Text"))
+        bind_text(self, name=N_("Text"))
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the message has one menu for all its parts
         self.anchorClicked.connect(lambda url: follow(url, self))
         self._writer = Writer(self.document(), image)
@@ -289,7 +289,7 @@ class TableBlock(ProseBlock):
     def append_blocks(self, blocks: Iterable[Block]) -> None:
         super().append_blocks(blocks)
         cells = "; ".join(row.replace("\t", ", ") for row in self.cells().split("\n")[:_SPOKEN_ROWS])
-        say(self, name=lambda: _("Table: {cells}", cells=cells))
+        bind_text(self, name=lambda: _("Table: {cells}", cells=cells))
         if not self.textCursor().hasSelection() and (table := self._table) is not None:
             # The cursor was pushed to the end by what was written, and the view follows it.
             self.setTextCursor(table.cellAt(0, table.columns() - 1 if self._mirrored else 0).firstCursorPosition())

@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say
-from atelier_desk.desktop.widgets.enter import show_enter, take_enter
+from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 
@@ -33,10 +33,10 @@ class BubbleEditor(QFrame):
         self.sent = control(QPushButton(self), "edit-send", N_("Send"), look="primary")
         show_enter(self.sent)
         along = control(ElidedLabel("", self), "edit-attached", look="small")
-        say(along, (lambda: _("Attached again: {names}", names=", ".join(attached))) if attached else "")
+        bind_text(along, (lambda: _("Attached again: {names}", names=", ".join(attached))) if attached else "")
         row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
         self.again = control(label("", "small", self, wrap=True), "edit-again")
-        say(self.again, again)
+        bind_text(self.again, again)
         self.again.setVisible(bool(self.again.text()))
         fill(QVBoxLayout(self), (self.field, 1), self.again, row, margins=(_LEFT, 12, _RIGHT, 12))
 
@@ -48,5 +48,5 @@ class BubbleEditor(QFrame):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.cancelled.click()
-        elif not take_enter(event, self, self.sent.click):
+        elif not handle_enter(event, self, self.sent.click):
             super().keyPressEvent(event)

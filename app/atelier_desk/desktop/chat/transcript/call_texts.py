@@ -35,7 +35,7 @@ def call_title(call: Call) -> str:
     return _(call.presentation.title) or bare_tool(call.tool)
 
 
-def telling(arguments: Mapping[str, object]) -> dict[str, object]:
+def informative_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
     """The values that tell a person something: not which operation of its tool a call is, nor a code like ``user_pref``."""
     return {name: value for name, value in arguments.items() if name not in _CHOICES or not _CODE.fullmatch(str(value))}
 
@@ -48,7 +48,7 @@ def call_text(call: Call, asked: QuestionRow | None = None) -> tuple[str, str]:
     """
     shown = call.presentation
     over = call.status == "ok" if asked is None else asked.status != "pending"
-    said = shown.words(over=over) if shown.summary.text else summary_of(telling(call.arguments))
+    said = shown.words(over=over) if shown.summary.text else summary_of(informative_arguments(call.arguments))
     first, rest = said.parts(_)
     return first or call_title(call), "" if asked is not None else rest
 

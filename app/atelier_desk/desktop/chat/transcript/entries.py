@@ -94,7 +94,7 @@ class Entry:
         topic: for a notice what it is about (limit_reached, error …), for the others the message's own kind.
         live: text still arrives.
         actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
-        told: what ended a reply that was cut off is said by the card after it.
+        cut_explained: what ended a reply that was cut off is said by the card after it.
         images: base64 data and media types of pictures that a program sent.
         attachments: the facts of what a person attached (``domain.attachment.Attachment``), with a ``thumbnail`` until it is stored.
         time: when it was said; None until the engine knows of it.
@@ -102,7 +102,7 @@ class Entry:
         sources: the pages of the web that an answer rests on.
         file_changes: what the turn that ends with it changed, the newest first.
         remembered: what its team remembered, the oldest first.
-        looking: that its model is asked just now what is to be remembered, or could not be; at most one.
+        extractions: that its model is asked just now what is to be remembered, or could not be; at most one.
     """
 
     id: str
@@ -129,11 +129,11 @@ class Entry:
     pending: bool = False
     actionable: bool = False
     pinned: bool = False
-    told: bool = False
+    cut_explained: bool = False
     sources: tuple[SourcePart, ...] = ()
     file_changes: tuple[FileChanged, ...] = ()
     remembered: tuple[Memory, ...] = ()
-    looking: tuple[ExtractionReply, ...] = ()
+    extractions: tuple[ExtractionReply, ...] = ()
 
     @property
     def unfinished(self) -> str:

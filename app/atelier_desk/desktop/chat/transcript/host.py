@@ -39,14 +39,14 @@ class TranscriptHost(QObject):
         desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
         versions: messages can be edited and answered again; not those of a sub-agent.
         models: what models are called, by provider and name, where that is not their name.
-        goes_along: what is done again when the message with this id, of this run, is changed or answered again; empty for nothing.
+        resend_text: what is done again when the message with this id, of this run, is changed or answered again; empty for nothing.
         commands: what else can be done with a message; None where nothing can, as in a replay.
 
     Signals:
         question_requested: open the dialog of this question.
         regenerate_requested: run id and message id: answer the turn of this run again, up to this reply.
         resend_requested: run id, message id and new text: send an edited message as another version of its turn.
-        go_on_requested: have the last reply continued; why it is not whole (``length``, ``content_filter``, ``empty``).
+        continue_requested: have the last reply continued; why it is not whole (``length``, ``content_filter``, ``empty``).
         quote_requested: put this text into the composer as a quote.
         branch_requested: show the version with this run id.
         resume_requested: run id and what to change (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
@@ -56,13 +56,13 @@ class TranscriptHost(QObject):
         agent_requested: show the transcript of this sub-agent's run.
         provider_requested: open the settings of this provider, at its key.
         files_requested: show what was changed in the folders.
-        told: something to say in passing.
+        status_changed: something to say in passing.
     """
 
     question_requested = Signal(str)
     regenerate_requested = Signal(str, str)
     resend_requested = Signal(str, str, str)
-    go_on_requested = Signal(str)
+    continue_requested = Signal(str)
     quote_requested = Signal(str)
     branch_requested = Signal(str)
     resume_requested = Signal(str, object)
@@ -72,17 +72,17 @@ class TranscriptHost(QObject):
     agent_requested = Signal(str)
     provider_requested = Signal(str)
     files_requested = Signal(str)
-    told = Signal(str)
+    status_changed = Signal(str)
 
     def __init__(self, parent: QObject | None = None, team: TeamModel | None = None) -> None:
         super().__init__(parent)
         self.images = ImageGate()
         self.state = HostState()
         self.team = team or TeamModel(parent=self)
-        self.desk: ApprovalController | None = None
+        self.approvals: ApprovalController | None = None
         self.bridge: Bridge | None = None
         self.versions = True
-        self.goes_along: Callable[[str, str], str] = lambda _run_id, _message_id: ""
+        self.resend_text: Callable[[str, str], str] = lambda _run_id, _message_id: ""
         self.commands: MessageMenu | None = None
         self.models: Mapping[tuple[str, str], str] = {}
 

@@ -28,7 +28,7 @@ class UnfinishedCard(HeadedCard):
             look="primary",
             tip=N_("Continue where the model stopped"),
             name=N_("Continue the answer"),
-            on=lambda: self._host.go_on_requested.emit(self._entry.unfinished),
+            on=lambda: self._host.continue_requested.emit(self._entry.unfinished),
         )
         self.head.addWidget(self._button, 0, Qt.AlignmentFlag.AlignTop)
         bind(self.refresh)

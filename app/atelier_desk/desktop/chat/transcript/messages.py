@@ -33,7 +33,7 @@ from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, bind, control, say
+from atelier_desk.desktop.widgets import Pill, bind, bind_text, control
 from atelier_desk.desktop.widgets.format import short_moment
 from atelier_desk.support.i18n import N_, _
 
@@ -66,7 +66,7 @@ class UserBubble(MessageWidget):
         self._pictures = [_thumbnail(image, self._bubble) for image in entry.images]
         self._attached: AttachedChips | None = None
         self._files: AttachedFiles | None = None
-        self._waiting = say(Pill("", "", self), N_("sending"))
+        self._waiting = bind_text(Pill("", "", self), N_("sending"))
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._edit_button = self._actions.add("pencil", lambda: _("Edit and resend"), self.edit, "edit-message")
@@ -74,8 +74,8 @@ class UserBubble(MessageWidget):
         self._note = self._actions.add_note(first=True)
         self._switch = BranchSwitch(host.branch_requested.emit, self)
         self._editor: BubbleEditor | None = None
-        say(self, name=lambda: _("You wrote: {text}", text=self.entry.content[:200]))
-        say(self._note, lambda: short_moment(self.entry.time) if self.entry.time is not None else "")
+        bind_text(self, name=lambda: _("You wrote: {text}", text=self.entry.content[:200]))
+        bind_text(self._note, lambda: short_moment(self.entry.time) if self.entry.time is not None else "")
         bind(self._redraw, on="look")
 
     def refresh(self) -> None:
@@ -88,8 +88,8 @@ class UserBubble(MessageWidget):
         self._actions.show_pinned(self.entry.pinned)
         branch = self.entry.branch
         self._switch.show_branch(branch.runs if branch else (), branch.index if branch else 0)
-        say(self)
-        say(self._note)
+        bind_text(self)
+        bind_text(self._note)
 
     def _show_attached(self) -> None:
         """Chips of what went along; made again when it has been stored."""
@@ -127,7 +127,7 @@ class UserBubble(MessageWidget):
         if self._editor is not None:
             return
         entry, names = self.entry, [str(each.get("name", "")) for each in self.entry.attachments]
-        self._editor = BubbleEditor(entry.content, self, names, lambda: self.host.goes_along(entry.run_id, entry.id))
+        self._editor = BubbleEditor(entry.content, self, names, lambda: self.host.resend_text(entry.run_id, entry.id))
         self._editor.cancelled.clicked.connect(lambda *_: self._end_edit())
         self._editor.sent.clicked.connect(lambda *_: self._resend())
         self._editor.show()
@@ -230,17 +230,17 @@ class AssistantMessage(BodyMessage):
         self._changed: FilesCard | None = None
         self._sources: SourcesCard | None = None
         self._remembered: RememberedCard | None = None
-        if host.desk is not None:
-            host.desk.changed.connect(self._show_concerns)
-        self._cut = say(Pill("", "warn", self), N_("cut off"))
+        if host.approvals is not None:
+            host.approvals.changed.connect(self._show_concerns)
+        self._cut = bind_text(Pill("", "warn", self), N_("cut off"))
         self._actions = ActionsRow(self)
         self._actions.add("copy", lambda: _("Copy message"), self.copy, "copy-message")
         self._actions.add("refresh-cw", lambda: _("Regenerate"), self._regenerate, "regenerate")
         self._actions.add("quote", lambda: _("Quote"), lambda: self.host.quote_requested.emit(self.entry.content), "quote-message")
         self._actions.add_menu(self)
         self._note = self._actions.add_note()
-        say(self, name=self._spoken)
-        say(self._note, self._noted)
+        bind_text(self, name=self._spoken)
+        bind_text(self._note, self._noted)
         bind(self._redraw, on="look")
         self.refresh()
 
@@ -291,18 +291,18 @@ class AssistantMessage(BodyMessage):
         if self._changed is not None:
             self._changed.show_changes(entry.file_changes)
             self._changed.setVisible(bool(entry.file_changes))
-        if (entry.remembered or entry.looking) and self._remembered is None:
+        if (entry.remembered or entry.extractions) and self._remembered is None:
             from atelier_desk.desktop.chat.cards.memory_card import RememberedCard
 
             self._remembered = RememberedCard(self.host, self)
         if self._remembered is not None:
-            self._remembered.show_memories(entry.remembered, entry.looking)
-            self._remembered.setVisible(bool(entry.remembered or entry.looking))
-        self._cut.setVisible(entry.topic == "cut_off" and not entry.told)
+            self._remembered.show_memories(entry.remembered, entry.extractions)
+            self._remembered.setVisible(bool(entry.remembered or entry.extractions))
+        self._cut.setVisible(entry.topic == "cut_off" and not entry.cut_explained)
         self._actions.setVisible(self._has_actions())
         self._actions.show_pinned(entry.pinned)
-        say(self)
-        say(self._note)
+        bind_text(self)
+        bind_text(self._note)
 
     def _card(self, call: Call) -> ToolCard:
         made = TeamCard if starts_agents(call) or self.host.team.state.of_call(self.entry.run_id, call.call_id) else ToolCard
@@ -310,7 +310,7 @@ class AssistantMessage(BodyMessage):
 
     def _show_concerns(self) -> None:
         """Approvals stand under the card of the call that waits for them."""
-        desk, team = self.host.desk, self.host.team
+        desk, team = self.host.approvals, self.host.team
         if desk is None or not self.entry.calls or not team.workflow_id:
             return
         calls = {call.call_id for call in self.entry.calls}
@@ -428,7 +428,7 @@ def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
     """A picture of a sent message, at most 120 px high."""
     picture = QPixmap()
     picture.loadFromData(QByteArray.fromBase64(QByteArray(image.get("data", "").encode())))
-    shown = say(QLabel(parent), name=N_("Attached picture"))
+    shown = bind_text(QLabel(parent), name=N_("Attached picture"))
     side = theme().px(_THUMBNAIL)
     ratio = QGuiApplication.primaryScreen().devicePixelRatio()
     if not picture.isNull():

@@ -72,9 +72,9 @@ class Transcript:
                 said.remove(entry.content)
             elif entry.id not in self._by_id:
                 self._add(entry)
-        self._tell_all_cuts()
+        self._explain_all_cuts()
         self._mark_prompt()
-        self._tell_sources()
+        self._attach_sources()
         return self.entries
 
     def prepend(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
@@ -82,16 +82,16 @@ class Transcript:
         older = [entry_from(item) for item in stored if item.message.id not in self._by_id]
         self.entries[:0] = older
         self._by_id.update((entry.id, entry) for entry in older)
-        self._tell_all_cuts()
-        self._tell_sources()
+        self._explain_all_cuts()
+        self._attach_sources()
         return older
 
-    def _tell_all_cuts(self) -> None:
+    def _explain_all_cuts(self) -> None:
         for entry in self.entries:
             if entry.kind == "notice":
-                self._tell_cuts(entry)
+                self._explain_cuts(entry)
 
-    def _tell_sources(self, answer: Entry | None = None) -> None:
+    def _attach_sources(self, answer: Entry | None = None) -> None:
         """The pages that answers rest on: of what their turns called before. All answers, or one that was just said."""
         parts: dict[str, list[ResultPart]] = {}
         for entry in self.entries:
@@ -154,7 +154,7 @@ class Transcript:
         elif event.depth:
             return []
         data = event.payload
-        changes = [*self._end_of_loading(event, data), *self._take(event, data)]
+        changes = [*self._end_of_loading(event, data), *self._apply(event, data)]
         self.note_wait()
         return changes
 
@@ -167,7 +167,7 @@ class Transcript:
             waits = not under_way
         self.waits_since = (self.waits_since or time.monotonic()) if waits else 0.0
 
-    def _take(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
+    def _apply(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
         from atelier_desk.domain.stream import payloads
 
         match data:
@@ -268,16 +268,16 @@ class Transcript:
         entry = Entry(data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content)
         entry.details = {"status": data.status}
         self._add(entry)
-        return [*self._tell_cuts(entry), ("append", entry)]
+        return [*self._explain_cuts(entry), ("append", entry)]
 
-    def _tell_cuts(self, notice: Entry) -> list[Change]:
+    def _explain_cuts(self, notice: Entry) -> list[Change]:
         """A reply that was cut off need not say so where the card after it says what ended it."""
         if notice.topic != "run_interrupted" and (notice.topic != "run_finished" or notice.details.get("status") == "completed"):
             return []
         before = self.entries[max(0, (at := self.entries.index(notice)) - 3) : at]
         cut = [each for each in before if each.topic == "cut_off" and each.run_id == notice.run_id]
         for each in cut:
-            each.told = True
+            each.cut_explained = True
         return [("update", each) for each in cut]
 
     def _on_complete(self, event: StreamEvent, status: str) -> list[Change]:
@@ -339,9 +339,9 @@ class Transcript:
         elif data.output_type:
             entry.topic, entry.details = "output", {"output_type": data.output_type}
             if data.output_type == "result":
-                self._tell_sources(entry)
+                self._attach_sources(entry)
         elif entry.kind == "assistant":
-            self._tell_sources(entry)
+            self._attach_sources(entry)
         elif entry.kind == "user":
             entry.topic = data.strategy
             texts = (each for each in data.attachments if each.text is not None and not each.sha256)
@@ -366,14 +366,14 @@ class Transcript:
         found = self._find_call(event.run_id, data.call_id)
         if found is None:
             call = Call(data.call_id, data.tool, data.arguments, server=data.server, index=data.index)
-            _said_by_tool(call, data)
+            _set_description(call, data)
             return [self._add_call(event, data.message_id, call)]
         entry, call = found
         if call.status not in {"asked", "approved"}:
             return []
         # It may have been changed by whoever allowed it.
         call.status, call.tool, call.arguments, call.server = "running", data.tool, data.arguments, data.server
-        _said_by_tool(call, data)
+        _set_description(call, data)
         return [("update", entry)]
 
     def _add_call(self, event: StreamEvent, message_id: str, call: Call) -> Change:
@@ -510,6 +510,6 @@ class Transcript:
         self._by_id[entry.id] = entry
 
 
-def _said_by_tool(call: Call, data: payloads.ToolStart) -> None:
+def _set_description(call: Call, data: payloads.ToolStart) -> None:
     """What a tool says of its call when it begins."""
     call.effect, call.section, call.presentation, call.taint = data.effect, data.section, data.presentation, data.taint

@@ -101,7 +101,7 @@ class TranscriptPages(QObject):
         stored, run = opened.entries, opened.run
         transcript.load(stored, opened.workflow.stream_seq)
         self._team.set_workflow(workflow_id, opened.workflow.head_run_id or "")
-        self._take_agents(stored)
+        self._register_agents(stored)
         transcript.live_run = run.id if run is not None and run.status.value in _AT_WORK else ""
         if run is not None:
             transcript.status = run.status.value
@@ -132,17 +132,17 @@ class TranscriptPages(QObject):
         if transcript is not self.current:
             return []
         self.complete = len(stored) < PAGE
-        self._take_agents(stored)
+        self._register_agents(stored)
         entries = transcript.prepend(stored)
         self.prepended.emit(entries)
         return entries
 
-    def _take_agents(self, stored: Iterable[TranscriptEntry]) -> None:
+    def _register_agents(self, stored: Iterable[TranscriptEntry]) -> None:
         """The agents that the calls of these messages started."""
         for item in stored:
             for agents in item.children.values():
                 for node in agents:
-                    self._team.take(node)
+                    self._team.set_tree(node)
 
     async def open_agent(self, run_id: str) -> Transcript | None:
         """Read a sub-agent's transcript; what streams right now is at its end. None when another was asked for meanwhile."""
@@ -158,7 +158,7 @@ class TranscriptPages(QObject):
             raise
         if self._reading_agent is not reading:
             return None
-        self._take_agents(stored or ())
+        self._register_agents(stored or ())
         transcript.load(stored or (), read_to)
         transcript.note_wait()
         self._read_agent_now("")

@@ -200,7 +200,7 @@ class ReplyBody(QWidget):
             table = TableBlock(self, self._images)
             table.append_blocks([block])
             return table
-        card = self._take_live_code(block)
+        card = self._reuse_live_code(block)
         if card is None:
             card = CodeCard(block.text, block.language, self)
             self._watch(card)
@@ -209,7 +209,7 @@ class ReplyBody(QWidget):
         card.freeze()
         return card
 
-    def _take_live_code(self, block: Block) -> CodeCard | None:
+    def _reuse_live_code(self, block: Block) -> CodeCard | None:
         for index, part in enumerate(self._live):
             if isinstance(part, CodeCard) and block.text.startswith(part.code):
                 return self._live.pop(index)  # type: ignore[return-value]

@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.transcript.position import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.waiting_indicator import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, bind, control, say
+from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.support.i18n import N_
 
@@ -78,11 +78,11 @@ class ChatView(QAbstractScrollArea):
         following: the end stays in view as it grows; true while the reader is at the end.
 
     Signals:
-        older_wanted: the reader came near the first item.
+        older_requested: the reader came near the first item.
         following_changed: the new value of ``following``.
     """
 
-    older_wanted = Signal()
+    older_requested = Signal()
     following_changed = Signal(bool)
 
     def __init__(self, make: Factory, parent: QWidget | None = None) -> None:
@@ -122,7 +122,7 @@ class ChatView(QAbstractScrollArea):
             application.focusChanged.connect(self._on_focus_moved)
         self._thinking = ThinkingLine(self.viewport())
         self._thinking.shown_changed.connect(self._later)
-        say(self, name=N_("Messages of the workflow"))
+        bind_text(self, name=N_("Messages of the workflow"))
         bind(self._measure_again)
 
     # -- content --------------------------------------------------------------------------------------------------------------
@@ -298,7 +298,7 @@ class ChatView(QAbstractScrollArea):
             self._busy = False
         self.jump.setVisible(not self.following and self._range_end() > 0)
         if bar.value() < _MORE_ABOVE and self._entries and not (self.following and self._range_end() > _MORE_ABOVE):
-            self.older_wanted.emit()
+            self.older_requested.emit()
 
     def _measure_from_end(self, width: int, view_height: int) -> int:
         index = len(self._entries) - 1

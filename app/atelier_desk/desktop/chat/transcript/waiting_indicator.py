@@ -7,7 +7,7 @@ import time
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import Spinner, fill, label, say
+from atelier_desk.desktop.widgets import Spinner, bind_text, fill, label
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import NARROW, duration
 
@@ -29,13 +29,13 @@ class ThinkingLine(QWidget):
         super().__init__(parent)
         self.setObjectName("thinking-line")
         self._since = 0.0
-        self._label = say(label("", "muted", self), self._words)
-        say(self, name=N_("Thinking…"))  # without the seconds: nobody wants them read out one by one
+        self._label = bind_text(label("", "muted", self), self._words)
+        bind_text(self, name=N_("Thinking…"))  # without the seconds: nobody wants them read out one by one
         fill(QHBoxLayout(self), Spinner(self), self._label, 1, margins=(0, 4, 0, 8), spacing=8)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self._appear)
         self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(lambda: say(self._label))
+        self._tick.timeout.connect(lambda: bind_text(self._label))
         self.hide()
 
     def show_since(self, since: float) -> None:
@@ -54,7 +54,7 @@ class ThinkingLine(QWidget):
             self.shown_changed.emit()
 
     def _appear(self) -> None:
-        say(self._label)
+        bind_text(self._label)
         self.show()
         self._tick.start()
         self.shown_changed.emit()

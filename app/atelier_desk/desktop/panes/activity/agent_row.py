@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidg
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
 from atelier_desk.desktop.team.state import AgentUsage, Member
-from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_look, state_text, task
+from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_icon, state_text, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label, say, show_pixmap
+from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label, show_pixmap
 from atelier_desk.support.i18n import _
 
 
@@ -44,7 +44,7 @@ class AgentRow(QWidget):
     """
 
     asked = Signal(str, str)
-    said = Signal(str, str)
+    message_sent = Signal(str, str)
     grown = Signal()
 
     def __init__(self, run_id: str, parent: QWidget | None = None) -> None:
@@ -94,7 +94,7 @@ class AgentRow(QWidget):
         """Draw the agent's present state; ``shown`` counts everything below it."""
         said = self.name, self._paused
         self._member = member
-        icon, role, kind = state_look(member)
+        icon, role, kind = state_icon(member)
         side = theme().px(14)
         show_pixmap(self._icon, theme().pixmap(icon, role, side, self.devicePixelRatioF()))
         self._icon.setContentsMargins(0, theme().px(2), 0, 0)
@@ -115,7 +115,7 @@ class AgentRow(QWidget):
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})
         if said != (self.name, self._paused):
             for button in (self.message, self.opener, self.pause, self.stop):
-                say(button)
+                bind_text(button)
         self.tick(shown)
         self._place()
 
@@ -159,7 +159,7 @@ class AgentRow(QWidget):
         text = self.field.text().strip() if self.field is not None else ""
         if text:
             self._close()
-            self.said.emit(self.run_id, text)
+            self.message_sent.emit(self.run_id, text)
 
     def _close(self) -> None:
         if self.field is not None:
@@ -177,7 +177,7 @@ class AgentRow(QWidget):
 
     # -- layout ---------------------------------------------------------------------------------------------------------------
     def _place(self) -> None:
-        self._name.show_whole(self.width() // 2)
+        self._name.show_full(self.width() // 2)
         hint = self.buttons.sizeHint()
         high = min(self.height(), super().sizeHint().height()) if self.field is None else hint.height() + theme().px(8)
         self.buttons.setGeometry(self.width() - hint.width(), max(0, (high - hint.height()) // 2), hint.width(), hint.height())

@@ -40,7 +40,7 @@ class AgentTree(QTreeWidget):
     """
 
     asked = Signal(str, str)
-    said = Signal(str, str)
+    message_sent = Signal(str, str)
     chosen = Signal(str)
     measured = Signal()
 
@@ -73,7 +73,7 @@ class AgentTree(QTreeWidget):
         self.verticalScrollBar().valueChanged.connect(lambda _value: self._making.start())
         team.changed.connect(self._on_changed)
         team.ticked.connect(self._on_tick)
-        bind(self._refresh_soon)
+        bind(self._schedule_refresh)
 
     @property
     def members(self) -> list[Member]:
@@ -105,7 +105,7 @@ class AgentTree(QTreeWidget):
         self.setAccessibleName(ngettext("{n} agent", "{n} agents", len(members)))
         self._measure()
 
-    def _refresh_soon(self) -> None:
+    def _schedule_refresh(self) -> None:
         """After another language, theme or font scale, once the labels have taken their new fonts."""
         QTimer.singleShot(0, self, self.refresh)
 
@@ -194,7 +194,7 @@ class AgentTree(QTreeWidget):
     def _make(self, run_id: str) -> None:
         row = self._rows[run_id] = AgentRow(run_id, self)
         row.asked.connect(self.asked)
-        row.said.connect(self.said)
+        row.message_sent.connect(self.message_sent)
         row.grown.connect(lambda: self._on_grown(run_id))
         row.set_chosen(run_id == self.chosen_run)
         self.setItemWidget(self._items[run_id], 0, row)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, bind, control, fill, say, tint
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, tint
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.support.i18n import N_, _
@@ -17,7 +17,7 @@ from atelier_desk.support.text import visible
 if TYPE_CHECKING:
     from atelier_desk.desktop.panes.base import Pane
 
-LOOK_MS = 2_000
+POLL_MS = 2_000
 """How often what they print is looked at while some run."""
 
 
@@ -32,7 +32,7 @@ class CommandRows(QWidget):
         self._outputs: dict[str, ElidedLabel] = {}
         self._fields: dict[str, QLineEdit] = {}
         self._again = QTimer(self)
-        self._again.setInterval(LOOK_MS)
+        self._again.setInterval(POLL_MS)
         self._again.timeout.connect(self.reload)
         self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
         bind(self._fill)
@@ -83,14 +83,14 @@ class CommandRows(QWidget):
         row = QWidget(self)
         open_ = _("Not sandboxed") if command.sandbox == "none" else ""
         name = control(ElidedLabel(" · ".join(filter(None, (command.line, open_))), row), "command-line", look="mono")
-        say(name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line))
+        bind_text(name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line))
         self._outputs[command.id] = control(ElidedLabel("", row), "command-output", look="muted")
         stop = control(QPushButton(row), "command-stop", N_("Stop"), look="link", on=partial(self._stop, command))
         tint(stop, "circle-stop", "muted", 14)
         stop.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        say(stop, tip=N_("Stop this command and its child processes"), name=lambda: _("Stop {command}", command=command.line))
+        bind_text(stop, tip=N_("Stop this command and its child processes"), name=lambda: _("Stop {command}", command=command.line))
         field = self._fields[command.id] = control(QLineEdit(row), "command-input", hint=N_("Type a line and press Enter"))
-        say(field, name=lambda: _("Input for {command}", command=command.line))
+        bind_text(field, name=lambda: _("Input for {command}", command=command.line))
         field.setMaxLength(limits.COMMAND_INPUT - 1)
         field.returnPressed.connect(partial(self._enter, command))
         top = fill(QHBoxLayout(), (name, 1), stop, margins=(0, 0, 0, 0), spacing=4)

@@ -8,10 +8,10 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain import one_line
-from atelier_desk.desktop.chat.transcript.call_texts import telling
+from atelier_desk.desktop.chat.transcript.call_texts import informative_arguments
 from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.desktop.panes.times import clock_time, duration, number
-from atelier_desk.desktop.panes.two_line import dress_list
+from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
 from atelier_desk.desktop.team.state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, misfit_text, narrowed_text, nudge_text, retry_text, servers_text
+from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, narrowed_text, nudge_text, retry_text, schema_mismatch_text, servers_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible, visible_json
 from atelier_desk.tools import failure_text
@@ -121,7 +121,7 @@ def entry_title(entry: LogEntry) -> str:
         case payloads.RightsNarrowed(details=details):
             return narrowed_text(details)
         case payloads.Misfit(details=details):
-            return misfit_text(str(details.get("problem", "")))[0]
+            return schema_mismatch_text(str(details.get("problem", "")))[0]
         case payloads.Retry() as said:
             return _retry(said)[0]
         case payloads.LimitReached(reason=limit) if limit in LIMITS:
@@ -139,17 +139,17 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
     """The most telling value, on one line of at most ``most`` characters."""
     if entry.is_call:
         # Of one that failed too: its error is written for the model, and stands in the details.
-        summary = entry.presentation.summary if entry.presentation.summary.text else summary_of(telling(entry.arguments))
+        summary = entry.presentation.summary if entry.presentation.summary.text else summary_of(informative_arguments(entry.arguments))
         value = summary.localized(_)
         words = " ".join(value.split())
         title = _(entry.presentation.title)
         if title and words.startswith(title):  # "Question to you: which colour?" stands behind "Question to you" already
             words = words[len(title) :].lstrip(" \u00a0\u202f:")
         return shorten(words, most, at_word=True)
-    return visible(shorten(one_line(_telling(entry.payload) or entry.error), most, at_word=True))
+    return visible(shorten(one_line(_activity_text(entry.payload) or entry.error), most, at_word=True))
 
 
-def _telling(said: payloads.Payload | None) -> str:
+def _activity_text(said: payloads.Payload | None) -> str:
     match said:
         case payloads.MessageAdded():
             return said.content
@@ -290,7 +290,7 @@ def entry_row(entry: LogEntry) -> ListRow:
     icon, role = entry_icon(entry)
     return ListRow(
         entry_title(entry),
-        beside=entry_summary(entry),
+        trailing=entry_summary(entry),
         end=entry_time(entry),
         icon=icon,
         role=role,
@@ -307,7 +307,7 @@ class ActivityListView(QListView):
         self.entries = ActivityModel(self)
         self.setObjectName("activity-list")
         self.setModel(self.entries)
-        dress_list(self, RowDelegate(self, lambda index: entry_row(index.data(EntryRole)), size=13, pad=5))
+        style_list(self, RowDelegate(self, lambda index: entry_row(index.data(EntryRole)), size=13, pad=5))
         self.setUniformItemSizes(True)
         mark(self, "activity")
         self._at_end = True

@@ -30,7 +30,7 @@ from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, control, fill, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
@@ -76,7 +76,7 @@ class ActivityPane(Pane):
         self.tree = AgentTree(self.team, self)
         mark(self.tree, "plain")
         self.tree.asked.connect(self._control)
-        self.tree.said.connect(self._say)
+        self.tree.message_sent.connect(self._send_message)
         self.tree.chosen.connect(lambda _run_id: self._show())
         self.team.changed.connect(self._show_tree)
         self._build_filter()
@@ -99,11 +99,11 @@ class ActivityPane(Pane):
         self._build_parts()
         self.list.selectionModel().selectionChanged.connect(lambda *_: self._show_details())
         self._redraw = Debouncer(self, REDRAW_MS, self._show)
-        self._turn_timer = Debouncer(self, RELOAD_MS, self._look_at_turn)
-        say(self.heading, N_("ACTIVITY"))
-        say(self._find, tip=N_("Filter the activity"))
-        say(self._export, tip=N_("Export as JSON…"))
-        say(self.list, name=N_("Activity of this run"))
+        self._turn_timer = Debouncer(self, RELOAD_MS, self._update_turn)
+        bind_text(self.heading, N_("ACTIVITY"))
+        bind_text(self._find, tip=N_("Filter the activity"))
+        bind_text(self._export, tip=N_("Export as JSON…"))
+        bind_text(self.list, name=N_("Activity of this run"))
         bind(self._show, on="language")
 
     def _build_filter(self) -> None:
@@ -117,7 +117,7 @@ class ActivityPane(Pane):
         self.group.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         for group in GROUPS:
             self.group.addItem("", group)
-        say(self.group, items=(N_("All"), N_("Tool calls"), N_("Errors"), N_("Events")))
+        bind_text(self.group, items=(N_("All"), N_("Tool calls"), N_("Errors"), N_("Events")))
         fill(row, (self.words, 1), self.group)
         self.words.textChanged.connect(lambda _text: self._show())
         self.group.currentIndexChanged.connect(lambda _index: self._show())
@@ -188,7 +188,7 @@ class ActivityPane(Pane):
         if topic == "command" and key == self.workflow_id:
             self.commands.reload()
 
-    def _look_at_turn(self) -> None:
+    def _update_turn(self) -> None:
         if self.workflow_id and self._meanwhile is None:
             self.jobs.start(self._follow_turn(self.workflow_id), "turn")
 
@@ -314,7 +314,7 @@ class ActivityPane(Pane):
         }  # fmt: skip
         self.jobs.once((action, run_id), lambda: act[action](run_id))
 
-    def _say(self, run_id: str, text: str) -> None:
+    def _send_message(self, run_id: str, text: str) -> None:
         self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.steering.message(run_id, text))
 
     def export(self) -> None:

@@ -26,10 +26,10 @@ from atelier_desk.desktop.panes.context.memories import GivenMemory, given
 from atelier_desk.desktop.panes.context.parts import PartsBar
 from atelier_desk.desktop.panes.context.turns import TurnPicker
 from atelier_desk.desktop.panes.lazy_pane import SeenPane
-from atelier_desk.desktop.panes.two_line import dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, bind, control, fill, say, tint
+from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, FlowLayout, IconButton, bind, bind_text, control, fill, tint
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -47,7 +47,7 @@ WIDE = 620
 NARROW = 410
 """From this width on they do so in a pane that is too short to show them one above the other."""
 REFRESH_MS = 400
-_TELLING = frozenset(
+_RELEVANT_EVENTS = frozenset(
     {ChunkType.USAGE, ChunkType.CONTEXT_CHANGED, ChunkType.CONTEXT_COMPACTED, ChunkType.SUB_AGENT_START, ChunkType.WORKFLOW_START}
 )
 TABS = ("messages", "memories", "tools", "left-out", "wire")
@@ -87,14 +87,14 @@ class ContextPane(SeenPane):
         self._area.setWidget(self.body)
         self.column.addWidget(self._area, 1)
         self._connect()
-        say(self.heading, N_("CONTEXT"))
-        say(self._copy, tip=N_("Copy as JSON"))
+        bind_text(self.heading, N_("CONTEXT"))
+        bind_text(self._copy, tip=N_("Copy as JSON"))
         bind(self._show, on="language")
 
     # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
         self.list = control(QListWidget(self), "context-request-list", look="plain", name=N_("Requests to the model"))
-        dress_list(self.list)
+        style_list(self.list)
         return self.list
 
     def _build_rows(self) -> QWidget:
@@ -114,7 +114,7 @@ class ContextPane(SeenPane):
         self._tabs["messages"].setChecked(True)
         group.buttonClicked.connect(lambda *_: self._show_rows())
         self.items = control(QListWidget(self), "context-items", look="plain", name=N_("Parts of the request"))
-        dress_list(self.items)
+        style_list(self.items)
         self._rows, self._tab_row = holder, row
         holder.installEventFilter(self)
         fill(box, row, self.parts, (self.items, 1))
@@ -151,9 +151,9 @@ class ContextPane(SeenPane):
         self.undo.clicked.connect(lambda *_: self._undo())
         self._copy_text.clicked.connect(lambda *_: QGuiApplication.clipboard().setText(self.details.toPlainText()))
         self.add_key("P", self._toggle_pin, self.items)
-        bind(self._dress)
+        bind(self._apply_style)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.list.setMinimumSize(theme().px(120), theme().px(48))
         self.items.setMinimumHeight(theme().px(64))
         self._rows.setMinimumWidth(theme().px(140))
@@ -182,7 +182,7 @@ class ContextPane(SeenPane):
         self.reload()
 
     def on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id == self.workflow_id and event.chunk_type in _TELLING:
+        if event.workflow_id == self.workflow_id and event.chunk_type in _RELEVANT_EVENTS:
             self.refresh()
 
     async def read(self, workflow_id: str) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.times import number, short_number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
 
@@ -62,18 +62,23 @@ class PartsBar(QWidget):
         super().__init__(parent)
         self.setObjectName("context-parts")
         self.parts: tuple[PartSize, ...] = ()
-        self.whole = ""
+        self.summary = ""
         self._most: int | None = None
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         bind(self._fit)
         bind(self.update)
-        say(self, name=N_("Size by part"), tip=lambda: "\n".join(self._told()), about=lambda: "; ".join([*self._told(), self.whole]))
+        bind_text(
+            self,
+            name=N_("Size by part"),
+            tip=lambda: "\n".join(self._part_texts()),
+            about=lambda: "; ".join([*self._part_texts(), self.summary]),
+        )
 
     def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
         """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
-        self.whole = whole
-        say(self)
+        self.summary = whole
+        bind_text(self)
         self._fit()
         self.update()
 
@@ -124,8 +129,8 @@ class PartsBar(QWidget):
         entries: list[tuple[PartSize | None, str]] = [(part, f"{_(PART_WORDS[part.kind])} {short_number(part.tokens)}") for part in named]
         if named and len(named) < len(self.parts):
             entries.append((None, "…"))
-        if self.whole:
-            entries.append((None, self.whole))
+        if self.summary:
+            entries.append((None, self.summary))
         for part, text in entries:
             wide = (theme().px(14) if part is not None else 0) + metrics.horizontalAdvance(text) + theme().px(12)
             if x and x + wide - theme().px(12) > width:
@@ -168,7 +173,7 @@ class PartsBar(QWidget):
             painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
         painter.end()
 
-    def _told(self) -> list[str]:
+    def _part_texts(self) -> list[str]:
         return [
             _("{part}: {tokens} tokens, {share}", part=_(PART_WORDS[part.kind]), tokens=number(part.tokens), share=percent(part.share))
             for part in self.parts

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QMessageBox, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.presentation.file_changes import leftover_facts, leftover_name, leftovers_text, lost_data_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
@@ -43,10 +43,10 @@ class Leftovers(QWidget):
         self.lost = control(label("", "error", self, wrap=True), "files-lost")
         self._heading = label("", "small", self, wrap=True)
         self.list = control(QListWidget(self), "files-leftovers-list")
-        dress_list(self.list)
+        style_list(self.list)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
-        say(self.list, name=N_("Leftover undo data"))
+        bind_text(self.list, name=N_("Leftover undo data"))
         self.button = control(QPushButton(self), "files-leftovers-delete", on=self._ask)
         left = Qt.AlignmentFlag.AlignLeft
         fill(QVBoxLayout(self), self.lost, self._heading, self.list, (self.button, 0, left), margins=(0, 0, 0, 0), spacing=4)

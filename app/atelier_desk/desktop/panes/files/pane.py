@@ -13,14 +13,14 @@ from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.folders.held_file_row import WHY, HeldRow
 from atelier_desk.desktop.folders.rows import FolderRows
-from atelier_desk.desktop.folders.undo import can_be_forced, take_back, tell_left, undo_left_text
+from atelier_desk.desktop.folders.undo import ask_about_left, can_be_forced, undo_changes, undo_left_text
 from atelier_desk.desktop.panes.base import Pane, toast
 from atelier_desk.desktop.panes.files.leftovers import Leftovers
 from atelier_desk.desktop.panes.files.tainted_files import MarkedFiles
 from atelier_desk.desktop.panes.files.tree import ChangeTree, facts, marked_path
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.held_file import HeldFile
@@ -45,15 +45,15 @@ class FilesPane(Pane):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self.setObjectName("files-pane")
-        self.desk = FolderController(bridge, self)
+        self.folders = FolderController(bridge, self)
         self._changes: list[Change] = []
         self._open: Change | None = None
         self._held_open: HeldFile | None = None
-        self._grant = say(self.add_tool("plus", self.desk.ask), tip=N_("Grant a folder…"))
+        self._grant = bind_text(self.add_tool("plus", self.folders.ask), tip=N_("Grant a folder…"))
         self._grant.setObjectName("files-grant")
-        self._undo_all = say(self.add_tool("undo-2", self.undo_all), tip=N_("Undo all changes"))
+        self._undo_all = bind_text(self.add_tool("undo-2", self.undo_all), tip=N_("Undo all changes"))
         self._undo_all.setObjectName("files-undo-all")
-        self.column.addWidget(FolderRows(self.desk, self))
+        self.column.addWidget(FolderRows(self.folders, self))
         self._problem = control(label("", "error", self, wrap=True), "files-problem")
         self._anyway = control(QPushButton(self), "files-undo-anyway", N_("Undo anyway"), look="danger", on=self._force)
         self._leave = control(QPushButton(self), "files-undo-leave", N_("Keep as is"), on=self._leave_it)
@@ -70,10 +70,10 @@ class FilesPane(Pane):
         self.empty = EmptyState("folder", parent=self)
         self.wait_with(self.empty)
         self.empty.button.setObjectName("files-grant-first")
-        self.empty.button.clicked.connect(lambda *_: self.desk.ask())
+        self.empty.button.clicked.connect(lambda *_: self.folders.ask())
         self.list = ChangeTree(self)
         self.list.opened.connect(self.open)
-        self.list.menu_wanted.connect(self._menu)
+        self.list.menu_requested.connect(self._menu)
         self._marks: list[TaintMark] = []
         self.marked = MarkedFiles(self)
         self.marked.read.connect(self._mark_read)
@@ -87,8 +87,8 @@ class FilesPane(Pane):
         self.column.addWidget(self._stack, 1)
         self.column.addWidget(self.leftovers)
         self.add_key("Escape", self.close_change, self._reader)
-        say(self.list, name=N_("Changed files"))
-        self.desk.changed.connect(self._show)
+        bind_text(self.list, name=N_("Changed files"))
+        self.folders.changed.connect(self._show)
         bind(self._show, on="language")
 
     def _build_reader(self) -> QWidget:
@@ -103,7 +103,7 @@ class FilesPane(Pane):
         top = fill(QHBoxLayout(), back, (self._name, 1), self._side, self._undo, more, spacing=4)
         self._facts = label("", "muted", self, wrap=True)
         self.diff = DiffView(self)
-        self._no_text = say(label("", "muted", self), N_("There is no text to compare."))
+        self._no_text = bind_text(label("", "muted", self), N_("There is no text to compare."))
         body = fill(QVBoxLayout(), (self.diff, 1), (self._no_text, 0, Qt.AlignmentFlag.AlignTop), spacing=0)
         fill(QVBoxLayout(self._reader), top, self._facts, (body, 1), margins=(0, 0, 0, 0), spacing=6)
         return self._reader
@@ -113,7 +113,7 @@ class FilesPane(Pane):
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open, self._held_open, self._left = None, None, ()
-            self.desk.turn_to(workflow_id)
+            self.folders.turn_to(workflow_id)
         super().set_workflow(workflow_id)
 
     def reload(self) -> None:
@@ -138,7 +138,7 @@ class FilesPane(Pane):
         if self._held_open is not None and all(each.id != self._held_open.id for each in held):
             self._held_open = None
         self.was_read()
-        self.desk.set_workflow(workflow)
+        self.folders.set_workflow(workflow)
         if self._open is not None:
             self._open = next((change for change in changes if change.id == self._open.id), None)
         self._show()
@@ -146,7 +146,7 @@ class FilesPane(Pane):
     def _show(self) -> None:
         self.list.show_changes(self._changes, {mark.path: mark.sources for mark in self._marks})
         reading = self._open is not None or self._held_open is not None
-        self.marked.show_marks(() if reading else self._marks, self.desk.folders)  # what is read needs the space
+        self.marked.show_marks(() if reading else self._marks, self.folders.folders)  # what is read needs the space
         alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
@@ -155,7 +155,7 @@ class FilesPane(Pane):
         for part in (self._problem, self._leave, self._anyway):
             part.setVisible(bool(self._left))
         self._held_list.setVisible(bool(self._held))
-        if not self.desk.folders and not self._changes:
+        if not self.folders.folders and not self._changes:
             hint = N_("Agents can read and change files in a folder you grant to the workflow. Each change can be undone here.")
             if self.workflow_id:
                 self.empty.set_texts(N_("No folder granted"), hint, N_("Grant a folder…"))
@@ -276,9 +276,9 @@ class FilesPane(Pane):
         return menu
 
     def _mark_read(self, paths: Sequence[str]) -> None:
-        self.jobs.once("mark-read", lambda: self._say_read(self.workflow_id, tuple(paths)))
+        self.jobs.once("mark-read", lambda: self._send_read(self.workflow_id, tuple(paths)))
 
-    async def _say_read(self, workflow_id: str, paths: tuple[str, ...]) -> None:
+    async def _send_read(self, workflow_id: str, paths: tuple[str, ...]) -> None:
         await self.bridge.engine.files.mark_read(paths)
         await self._load(workflow_id)
 
@@ -299,15 +299,15 @@ class FilesPane(Pane):
 
     def _start_undo(self, ids: Sequence[str], *, force: bool = False) -> None:
         if ids:
-            self.jobs.once("undo", lambda: self._take_back(self.workflow_id, tuple(ids), force))
+            self.jobs.once("undo", lambda: self._undo_changes(self.workflow_id, tuple(ids), force))
 
-    async def _take_back(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> None:
-        done = await take_back(self.bridge, self, workflow_id, ids, force=force)
+    async def _undo_changes(self, workflow_id: str, ids: tuple[str, ...], force: bool) -> None:
+        done = await undo_changes(self.bridge, self, workflow_id, ids, force=force)
         left = [each for each in done if each.problem is not None]
         self._left = tuple(each for each in left if can_be_forced(each))
         count = len(done) - len(left)
         if others := [each for each in left if not can_be_forced(each)]:
-            tell_left(self, others, some=bool(count))
+            ask_about_left(self, others, some=bool(count))
         if count:
             undone = ngettext("{n} change undone", "{n} changes undone", count)
             stays = undo_text(each.change for each in done if each.problem is None)

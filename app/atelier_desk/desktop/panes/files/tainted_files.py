@@ -8,10 +8,10 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.presentation.file_changes import mark_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
@@ -37,10 +37,10 @@ class MarkedFiles(QWidget):
         self._marks: tuple[TaintMark, ...] = ()
         self._heading = label("", "small", self, wrap=True)
         self.list = control(QListWidget(self), "files-marked-list")
-        dress_list(self.list)
+        style_list(self.list)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
-        say(self.list, name=N_("Files written after reading from untrusted sources"))
+        bind_text(self.list, name=N_("Files written after reading from untrusted sources"))
         self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
         fill(QVBoxLayout(self), self._heading, self.list, (self.button, 0, Qt.AlignmentFlag.AlignLeft), margins=(0, 0, 0, 0), spacing=4)
         self.hide()

@@ -12,7 +12,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.times import ago
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.bindings import bind
@@ -31,18 +31,18 @@ class ChangeTree(QTreeWidget):
 
     Signals:
         opened: the id of a change whose diff is wanted.
-        menu_wanted: the changes of a row, and the place on the screen.
+        menu_requested: the changes of a row, and the place on the screen.
     """
 
     opened = Signal(str)
-    menu_wanted = Signal(object, object)
+    menu_requested = Signal(object, object)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("file-changes")
         self.setHeaderHidden(True)
         self.setIndentation(theme().px(16))
-        dress_list(self)
+        style_list(self)
         self.setExpandsOnDoubleClick(False)
         self._changes: dict[str, Change] = {}
         self._marks: dict[str, Sequence[str]] = {}
@@ -50,7 +50,7 @@ class ChangeTree(QTreeWidget):
         self.itemClicked.connect(lambda item, *_: self._on_item(item))
         self.itemExpanded.connect(lambda item: self._closed.discard(item.data(0, KeyRole)))
         self.itemCollapsed.connect(lambda item: self._closed.add(item.data(0, KeyRole)))
-        bind(self._dress)
+        bind(self._apply_style)
 
     def show_changes(self, changes: Sequence[Change], marks: Mapping[str, Sequence[str]] | None = None) -> None:
         """Show these, the newest first in each file. ``marks``: by absolute path, what was read before the file was written."""
@@ -139,7 +139,7 @@ class ChangeTree(QTreeWidget):
         if self.currentItem() is None and (first := self.topLevelItem(0)) is not None:
             self.setCurrentItem(first)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         self.setIndentation(theme().px(16))
 
     # -- what a person does -------------------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class ChangeTree(QTreeWidget):
         item = self.currentItem() if by_key else self.itemAt(event.pos())
         if item is not None:
             at = self.viewport().mapToGlobal(self.visualItemRect(item).center()) if by_key else event.globalPos()
-            self.menu_wanted.emit(self.changes_of(item), at)
+            self.menu_requested.emit(self.changes_of(item), at)
 
 
 def marked_path(change: Change) -> str:

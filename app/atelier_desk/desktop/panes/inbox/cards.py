@@ -17,9 +17,9 @@ from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
 from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text, made
-from atelier_desk.desktop.widgets.enter import show_enter, take_enter
+from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible
@@ -34,12 +34,12 @@ class _Who(FlowLayout):
 
     def __init__(self, card: Card, name: Callable[[], str], state: Text) -> None:
         super().__init__(None, 6)
-        shown = say(
+        shown = bind_text(
             label("", "strong", card),
             lambda: shorten(name(), LONGEST_NAME),
             tip=lambda: name() if len(name()) > LONGEST_NAME else "",
         )
-        self.pill = say(Pill("", "accent", card), state)
+        self.pill = bind_text(Pill("", "accent", card), state)
         self.addWidget(shown)
         self.addWidget(self.pill)
 
@@ -91,8 +91,8 @@ class QuestionCard(Card):
         """The workflow it belongs to; says anew how long it waits and whether it was put aside."""
         self._workflow = workflow
         self._who.pill.set_kind("" if self._aside else "accent")
-        say(self._who.pill)
-        say(self._where)
+        bind_text(self._who.pill)
+        bind_text(self._where)
 
     @property
     def _aside(self) -> bool:
@@ -122,9 +122,9 @@ class ParentQuestionCard(Card):
         self._question = label(asked.question, "", self, wrap=True)
         self._question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._where = control(ElidedLabel("", self), "", lambda: _place(self._workflow, asked.created_at), look="small")
-        self.field = say(AnswerField(1, self), tip=N_("Answer instead of its parent"))
+        self.field = bind_text(AnswerField(1, self), tip=N_("Answer instead of its parent"))
         bind(self.field.set_placeholder, lambda: _("Your answer"))
-        say(self.field.editor, name=N_("Answer instead of its parent"))
+        bind_text(self.field.editor, name=N_("Answer instead of its parent"))
         self.field.editor.setObjectName(f"parent-answer-{asked.run_id}")
         self.setFocusProxy(self.field.editor)
         self.field.changed.connect(self._check)
@@ -139,7 +139,7 @@ class ParentQuestionCard(Card):
             on=self.submit,
         )
         show_enter(self.send, "text")
-        say(self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
+        bind_text(self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question))
         row = fill(QHBoxLayout(), 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
             self.body.addWidget(widget)
@@ -149,7 +149,7 @@ class ParentQuestionCard(Card):
     def set_where(self, workflow: str) -> None:
         """The workflow it works in; says anew how long it waits."""
         self._workflow = workflow
-        say(self._where)
+        bind_text(self._where)
 
     def _hint(self) -> str:
         parent = _("Its parent {parent} may answer first.", parent=self.asked.parent) if self.asked.parent else ""
@@ -159,7 +159,7 @@ class ParentQuestionCard(Card):
         """Send the answer; on an error it stays, with the reason."""
         text = self.field.text().strip()
         if text and not self._busy and not self.field.over_limit():
-            self._say("")
+            self._show_error("")
             self._set_busy(True)
             # The card may go as soon as the answer is known.
             self._questions.jobs.once(("answer", self.asked.run_id), lambda: self._send(text))
@@ -171,7 +171,7 @@ class ParentQuestionCard(Card):
         except Exception as error:
             problem = error_text(error)
         if isValid(self):
-            self._say(problem)
+            self._show_error(problem)
             self._set_busy(False)
         elif problem:
             self._questions.notice.emit(problem)
@@ -181,8 +181,8 @@ class ParentQuestionCard(Card):
         self.field.setEnabled(not busy)
         self._check()
 
-    def _say(self, text: str) -> None:
-        say(self._error, made(text))
+    def _show_error(self, text: str) -> None:
+        bind_text(self._error, made(text))
         self._error.setVisible(bool(text))
 
     def _check(self) -> None:
@@ -193,5 +193,5 @@ class ParentQuestionCard(Card):
         return QSize(LEAST_WIDTH, super().minimumSizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if not take_enter(event, self, self.submit):
+        if not handle_enter(event, self, self.submit):
             super().keyPressEvent(event)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.sidebar.model import state_text
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, control, fill, say
+from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind_text, control, fill
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.support.i18n import N_, _
@@ -47,7 +47,7 @@ class NewsCard(Card):
             f"inbox-show-{workflow.id}",
             N_("Open"),
             name=lambda: _("Open: {name}", name=self.workflow.name),
-            on=lambda: presenter.workflow_wanted.emit(workflow.id),
+            on=lambda: presenter.workflow_requested.emit(workflow.id),
         )
         self._dismiss = control(
             QPushButton(self),
@@ -57,7 +57,7 @@ class NewsCard(Card):
             look="quiet",
             on=lambda: bridge.jobs.start(bridge.engine.workflows.set_unread(workflow.id, False)),
         )
-        say(self, name=lambda: ", ".join((self.workflow.name, state_text(self.workflow))))
+        bind_text(self, name=lambda: ", ".join((self.workflow.name, state_text(self.workflow))))
         self.setFocusProxy(self._open)
         buttons = FlowLayout(None, 4)
         for each in (self._pill, self._open, self._dismiss):
@@ -71,4 +71,4 @@ class NewsCard(Card):
         self._pill.show_state(state_text(workflow), _KINDS.get(workflow.status, "warn"))
         self._dismiss.setVisible(workflow.unread)
         for each in (self, self._when):
-            say(each)
+            bind_text(each)

@@ -19,7 +19,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, Pill, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.support.i18n import N_, ngettext
 
@@ -83,7 +83,7 @@ class InboxPane(Pane):
         self.column.addWidget(self._stack, 1)
         presenter.pending_changed.connect(lambda _count: self._pending_changed())
         bind(self._limit_cards, on="look")
-        say(self.heading, N_("INBOX"))
+        bind_text(self.heading, N_("INBOX"))
         bind(self._show, on="language")
 
     def set_workflow(self, workflow_id: str) -> None:
@@ -95,7 +95,7 @@ class InboxPane(Pane):
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic in self.topics:
-            self.reload_soon()
+            self.schedule_reload()
 
     def reload(self) -> None:
         self.jobs.start(self._load_names(), "load")
@@ -207,7 +207,7 @@ class InboxPane(Pane):
         presenter, content = self._presenter, self._content
         if kind in ("approval", "approvals"):
             card = card_for(self.bridge, self._groups()[key], content)
-            card.show_wanted.connect(presenter.workflow_wanted)
+            card.show_requested.connect(presenter.workflow_requested)
             return card
         if kind == "parent":
             asked = next(each for each in presenter.parents.pending() if each.run_id == item_id)

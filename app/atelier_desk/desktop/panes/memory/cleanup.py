@@ -50,7 +50,7 @@ class PairCard(Card):
             grid.addWidget(label(provenance(memory), "small", self, wrap=True), 1, place, Qt.AlignmentFlag.AlignTop)
             keep = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
             keep.setAccessibleName(visible(f"{keep.text()}: {' '.join(memory.content.split())[:80]}"))
-            keep.clicked.connect(lambda _on=False, kept=memory, gone=other: dialog.keep(self, kept.id, gone.id))
+            keep.clicked.connect(lambda _on=False, kept=memory, gone=other: dialog.keep_one(self, kept.id, gone.id))
             grid.addWidget(keep, 2, place, Qt.AlignmentFlag.AlignLeft)
             grid.setColumnStretch(place, 1)
             self._buttons.append(keep)
@@ -58,10 +58,10 @@ class PairCard(Card):
         both = control(QPushButton(_("Keep both"), self), "tidy-both", look="chip-plain")
         both.clicked.connect(lambda _on=False: dialog.keep_both(self))
         self._buttons.append(both)
-        self.said = label("", "muted", self)
+        self.status = label("", "muted", self)
         self._back = control(QPushButton(_("Undo"), self), "tidy-undo", look="link")
-        self._back.clicked.connect(lambda _on=False: dialog.take_back(self))
-        self.body.addLayout(fill(QHBoxLayout(), self.said, self._back, 1, both, spacing=8))
+        self._back.clicked.connect(lambda _on=False: dialog.undo_answer(self))
+        self.body.addLayout(fill(QHBoxLayout(), self.status, self._back, 1, both, spacing=8))
         self.buttons = (*self._buttons, self._back)
         self.show_open()
 
@@ -76,12 +76,12 @@ class PairCard(Card):
     def _show(self, undo: Undo | None, said: str, gone: str) -> None:
         focused = self.isAncestorOf(self.focusWidget()) if self.focusWidget() is not None else False
         self.undo = undo
-        self.said.setText(said)
+        self.status.setText(said)
         for memory_id, text in self._texts.items():
             mark(text, "muted" if memory_id == gone else "")
         for button in self._buttons:
             button.setVisible(undo is None)
-        for widget in (self.said, self._back):
+        for widget in (self.status, self._back):
             widget.setVisible(undo is not None)
         if focused:
             (self._buttons[0] if undo is None else self._back).setFocus()
@@ -101,8 +101,8 @@ class TidyDialog(QDialog):
         self.jobs = Jobs(self, self._failed)
         self.cards: list[PairCard] = []
         column = fill(QVBoxLayout(self), label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8)
-        self.said = control(label(_("Comparing…"), "muted", self, wrap=True), "tidy-said")
-        column.addWidget(self.said)
+        self.status = control(label(_("Comparing…"), "muted", self, wrap=True), "tidy-said")
+        column.addWidget(self.status)
         self._holder = QWidget(self)
         self._pairs = fill(QVBoxLayout(self._holder), margins=(0, 0, 0, 0), spacing=10)
         self._pairs.addStretch(1)
@@ -117,7 +117,7 @@ class TidyDialog(QDialog):
         self.jobs.start(self._load(), "load")
 
     def _failed(self, problem: str) -> None:
-        self.said.setText(problem)
+        self.status.setText(problem)
 
     async def _load(self) -> None:
         pairs = await self._bridge.engine.memories.pairs(self._workflow_id or None)
@@ -131,7 +131,7 @@ class TidyDialog(QDialog):
             if key not in shown:
                 self._insert(len(self.cards), pair)
         self._order_tabs()
-        self.said.setText(
+        self.status.setText(
             _("Keep one of two duplicates, or choose which of two contradicting memories is correct.")
             if pairs
             else _("No duplicates or contradictions found.")
@@ -160,7 +160,7 @@ class TidyDialog(QDialog):
             self._insert(place, pair)
 
     # -- what a person says ------------------------------------------------------------------------------------------------------
-    def keep(self, card: PairCard, kept: str, gone: str) -> None:
+    def keep_one(self, card: PairCard, kept: str, gone: str) -> None:
         """Keep one memory of a pair, and forget the other."""
         memories = self._bridge.engine.memories
 
@@ -182,7 +182,7 @@ class TidyDialog(QDialog):
 
         self.jobs.once(card, job)
 
-    def take_back(self, card: PairCard) -> None:
+    def undo_answer(self, card: PairCard) -> None:
         """Undo an answer."""
 
         async def job() -> None:
@@ -202,4 +202,4 @@ class TidyDialog(QDialog):
 
         for card in self.cards:
             if card.undo is not None:
-                offer_undo(self._undo_on, card.said.text(), partial(jobs.once, ("undo", id(card.undo)), partial(job, card.undo)))
+                offer_undo(self._undo_on, card.status.text(), partial(jobs.once, ("undo", id(card.undo)), partial(job, card.undo)))

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -55,10 +55,10 @@ class MemoryFilters(QWidget):
         self._clear_action.triggered.connect(lambda *_: self.clear())
         self._menu.addAction(self._clear_action)
         self.button.setMenu(self._menu)
-        self._said = control(ElidedLabel("", self), "memory-filter-summary", look="small")
+        self._summary = control(ElidedLabel("", self), "memory-filter-summary", look="small")
         self._clear = control(IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear)
-        fill(QHBoxLayout(self), (self._said, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
-        say(self._clear_action, N_("Clear the filters"))
+        fill(QHBoxLayout(self), (self._summary, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
+        bind_text(self._clear_action, N_("Clear the filters"))
         for name in self.menus:
             bind(self._fill, name, on="language")
         bind(self._show, on="language")
@@ -147,7 +147,7 @@ class MemoryFilters(QWidget):
             for action in menu.actions():
                 action.setChecked(action.data() == self._now(name))
         said = " · ".join(self._word(name) for name in ANY if self._now(name) != ANY[name])
-        self._said.setText(said)
+        self._summary.setText(said)
         self._clear.setVisible(self.active)
         self.setVisible(bool(said))
         self._clear_action.setEnabled(self.active)

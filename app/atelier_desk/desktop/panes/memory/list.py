@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.panes.times import ago, clock_minutes, decimal
-from atelier_desk.desktop.panes.two_line import dress_list
+from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.format import day
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
@@ -164,10 +164,10 @@ def list_row(row: MemoryRow) -> ListRow:
 class MemoryListView(QListView):
     """``memory-list``: Enter or double click opens, Delete deletes; ``end_reached`` asks for the next page.
 
-    ``menu_wanted`` asks for the menu of the current row, at this global position.
+    ``menu_requested`` asks for the menu of the current row, at this global position.
     """
 
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     opened = Signal(str)
     deleted = Signal(str)
     end_reached = Signal()
@@ -177,7 +177,7 @@ class MemoryListView(QListView):
         self.memories = MemoryModel(self)
         self.setObjectName("memory-list")
         self.setModel(self.memories)
-        dress_list(self, RowDelegate(self, lambda index: list_row(index.data(MemoryRole)), size=13, pad=8))
+        style_list(self, RowDelegate(self, lambda index: list_row(index.data(MemoryRole)), size=13, pad=8))
         mark(self, "memories")
         self.doubleClicked.connect(lambda index: self.opened.emit(index.data(MemoryRole).memory.id))
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
@@ -198,7 +198,7 @@ class MemoryListView(QListView):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         place = menu_place(self, event)
         if place is not None:
-            self.menu_wanted.emit(place)
+            self.menu_requested.emit(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.current_row()

@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, control, fill, label, say
+from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain import limits
@@ -57,7 +57,7 @@ class MemoryPane(Pane):
     """
 
     topics = ("memory",)
-    message_wanted = Signal(str, str)
+    message_requested = Signal(str, str)
     """A message is to be shown: its workflow's id and its own, which may be empty."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
@@ -83,14 +83,14 @@ class MemoryPane(Pane):
         row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
         fill(self.column, row, self.filters)
         self.off = control(label("", "small", self, wrap=True), "memory-off-said")
-        say(self.off, N_("Memory is off in this workflow: its agents neither search nor save memories."))
+        bind_text(self.off, N_("Memory is off in this workflow: its agents neither search nor save memories."))
         self.found = label("", "small", self)
         self.against = control(QPushButton(self), "memory-against", look="link", on=self.tidy)
         self.same = control(QPushButton(self), "memory-same", look="link", on=self.tidy)
         self.less_sure = control(QPushButton(self), "memory-less-sure", look="link", on=self._show_less_sure)
         links = FlowLayout(spacing=8)
         for link in (self.against, self.same):
-            say(link, tip=N_("Clean up duplicates and contradictions"))
+            bind_text(link, tip=N_("Clean up duplicates and contradictions"))
         for link in (self.against, self.same, self.less_sure):
             links.addWidget(link)
         for widget in (self.off, self.found, self.against, self.same, self.less_sure):
@@ -113,14 +113,14 @@ class MemoryPane(Pane):
         self.list.opened.connect(self.edit)
         self.list.deleted.connect(self.delete)
         self.list.end_reached.connect(self._next_page)
-        self.list.menu_wanted.connect(self._menu)
+        self.list.menu_requested.connect(self._menu)
         self.add_key("Ctrl+Shift+M", self.add)
-        say(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
+        bind_text(self._add, tip=N_("Add a memory"), keys="Ctrl+Shift+M")
         self._show_timeline()
-        say(self.tidy_button, tip=N_("Clean up duplicates and contradictions"))
-        say(self.list, name=N_("Memories"))
+        bind_text(self.tidy_button, tip=N_("Clean up duplicates and contradictions"))
+        bind_text(self.list, name=N_("Memories"))
         self._show_switch()
-        say(self.heading, N_("MEMORY"))
+        bind_text(self.heading, N_("MEMORY"))
         bind(self._show, on="language")
 
     # showing ------------------------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class MemoryPane(Pane):
         # Vectors that are made anew say so several times a second, for minutes: no row changes by them.
         if topic in self.topics and id != REEMBED and self._read:
             self._in_place = True
-            self.reload_soon()
+            self.schedule_reload()
             self._compare.ask()
 
     def _reload_in_place(self) -> None:
@@ -193,7 +193,7 @@ class MemoryPane(Pane):
     def _show_rest(self, number: int) -> None:
         """That a search found others, which may have nothing to do with it."""
         self.less_sure.setVisible(number > 0)
-        say(self.less_sure, lambda: ngettext("Show {n} less certain", "Show {n} less certain", number))
+        bind_text(self.less_sure, lambda: ngettext("Show {n} less certain", "Show {n} less certain", number))
 
     def _show_less_sure(self) -> None:
         self._all_hits = True
@@ -212,8 +212,8 @@ class MemoryPane(Pane):
         """That some wait for somebody to say which holds, or which of two is kept."""
         self.against.setVisible(against > 0)
         self.same.setVisible(same > 0)
-        say(self.against, lambda: ngettext("{n} contradiction", "{n} contradictions", against))
-        say(self.same, lambda: ngettext("{n} duplicate", "{n} duplicates", same))
+        bind_text(self.against, lambda: ngettext("{n} contradiction", "{n} contradictions", against))
+        bind_text(self.same, lambda: ngettext("{n} duplicate", "{n} duplicates", same))
 
     async def _page(self, offset: int, filters: dict[str, Any], size: int = PAGE) -> list[MemoryRow]:
         page = await self.bridge.engine.memories.list(limit=size, offset=offset, **filters)
@@ -284,26 +284,26 @@ class MemoryPane(Pane):
     def _show_timeline(self) -> None:
         self.timeline.set_icon("history", "accent" if self._on_timeline else "muted")
         tips = N_("Back to the plain list"), N_("Timeline: who wrote what, and when")
-        say(self.timeline, tip=tips[0] if self._on_timeline else tips[1])
+        bind_text(self.timeline, tip=tips[0] if self._on_timeline else tips[1])
 
-    def go_to_origin(self, memory_id: str) -> None:
+    def open_origin(self, memory_id: str) -> None:
         """Show where an agent wrote it."""
 
         async def job() -> None:
             workflow_id, message_id = await self.bridge.engine.memories.written_in(memory_id)
-            self.message_wanted.emit(workflow_id, message_id)
+            self.message_requested.emit(workflow_id, message_id)
 
         self.jobs.once(("origin", memory_id), job)
 
-    def keep(self, memory_id: str) -> None:
+    def accept_memory(self, memory_id: str) -> None:
         """Say yes to what an agent wants remembered for all workflows."""
-        self.jobs.once(("keep", memory_id), lambda: self._keep(memory_id))
+        self.jobs.once(("keep", memory_id), lambda: self._accept_memory(memory_id))
 
-    async def _keep(self, memory_id: str) -> None:
+    async def _accept_memory(self, memory_id: str) -> None:
         row = self._row(memory_id)
         home = row.memory.workflow_id if row is not None else None
         memories = self.bridge.engine.memories
-        await memories.keep(memory_id, content=row.memory.content if row is not None else None)
+        await memories.accept(memory_id, content=row.memory.content if row is not None else None)
         if home:
             again = partial(memories.propose_again, memory_id, home)
             offer_undo(self, _("Remembered for all workflows"), lambda: self.jobs.once(("undo", memory_id), again))
@@ -323,7 +323,7 @@ class MemoryPane(Pane):
         self.off.setVisible(not self._is_on)
         self.on.set_icon("power", "muted" if self._is_on else "warn")
         on = N_("Memory is on for this workflow: turn it off"), N_("Memory is off for this workflow: turn it on")
-        say(self.on, tip=on[0] if self._is_on else on[1])
+        bind_text(self.on, tip=on[0] if self._is_on else on[1])
 
     def pin(self, memory_id: str) -> None:
         """Keep a memory for good, or no longer."""
@@ -392,8 +392,8 @@ class MemoryPane(Pane):
         else:
             menu.addAction(theme().icon("pin"), _("Pin (never expires)"), lambda: self.pin(row.memory.id))
         if row.memory.proposed:
-            menu.addAction(theme().icon("check"), _("Keep for all workflows"), lambda: self.keep(row.memory.id))
+            menu.addAction(theme().icon("check"), _("Keep for all workflows"), lambda: self.accept_memory(row.memory.id))
         if row.memory.turn_id:
-            menu.addAction(theme().icon("message-square"), _("Show where it was written"), lambda: self.go_to_origin(row.memory.id))
+            menu.addAction(theme().icon("message-square"), _("Show where it was written"), lambda: self.open_origin(row.memory.id))
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
         menu.popup(at)

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
 from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
-from atelier_desk.desktop.panes.two_line import dress_list
+from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
@@ -54,10 +54,10 @@ def waits_text(row: TaskRow) -> str:
 
 
 class TaskModel(QAbstractListModel):
-    """Rows of ``task_order.arrange``. ``move_wanted(id, id before it or "")`` and ``rename_wanted(id, name)`` ask for a change."""
+    """Rows of ``task_order.arrange``. ``move_requested(id, id before it or "")`` and ``rename_requested(id, name)`` ask for a change."""
 
-    move_wanted = Signal(str, str)
-    rename_wanted = Signal(str, str)
+    move_requested = Signal(str, str)
+    rename_requested = Signal(str, str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -102,7 +102,7 @@ class TaskModel(QAbstractListModel):
         row = self.rows[index.row()]
         if role != Qt.ItemDataRole.EditRole or not name or name == row.task.name:
             return False
-        self.rename_wanted.emit(row.task.id, name)
+        self.rename_requested.emit(row.task.id, name)
         return True
 
     def flags(self, index: _Index) -> Qt.ItemFlag:
@@ -134,7 +134,7 @@ class TaskModel(QAbstractListModel):
         wanted = moved(ids, task_id, max(0, min(to, len(ids))))
         if task_id in ids and wanted != ids:
             place = wanted.index(task_id)
-            self.move_wanted.emit(task_id, wanted[place - 1] if place else "")
+            self.move_requested.emit(task_id, wanted[place - 1] if place else "")
 
 
 def list_row(row: TaskRow) -> ListRow:
@@ -147,10 +147,10 @@ def list_row(row: TaskRow) -> ListRow:
 class TaskListView(QListView):
     """``task-list``. Keys: F2 renames, Enter opens, Space sets the status, Alt+Up and Alt+Down move, Delete deletes.
 
-    Signals carry the task's id; ``menu_wanted`` asks for the menu of the current task, at this global position.
+    Signals carry the task's id; ``menu_requested`` asks for the menu of the current task, at this global position.
     """
 
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     opened = Signal(str)
     toggled = Signal(str)
     deleted = Signal(str)
@@ -162,7 +162,7 @@ class TaskListView(QListView):
         self.setModel(self.tasks)
         rows = RowDelegate(self, lambda index: list_row(index.data(TaskRole)), pad=5, rename=(N_("Task name"), limits.TASK_NAME))
         rows.acted.connect(lambda index: self.toggled.emit(index.data(TaskRole).task.id))
-        dress_list(self, rows)
+        style_list(self, rows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed | QAbstractItemView.EditTrigger.DoubleClicked)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
@@ -200,7 +200,7 @@ class TaskListView(QListView):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         place = menu_place(self, event)
         if place is not None:
-            self.menu_wanted.emit(place)
+            self.menu_requested.emit(place)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         row = self.current_row()

@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.tasks.order import arrange, progress
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, bind, control, fill, say
+from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
@@ -55,12 +55,12 @@ class TaskPane(Pane):
         self.list.opened.connect(self.edit)
         self.list.toggled.connect(self.toggle)
         self.list.deleted.connect(self.delete)
-        self.list.tasks.move_wanted.connect(self._move)
-        self.list.tasks.rename_wanted.connect(lambda task_id, name: self._update(task_id, {"name": name}))
-        self.list.menu_wanted.connect(self._menu)
+        self.list.tasks.move_requested.connect(self._move)
+        self.list.tasks.rename_requested.connect(lambda task_id, name: self._update(task_id, {"name": name}))
+        self.list.menu_requested.connect(self._menu)
         self.add_key("Ctrl+Shift+N", self.add)
-        say(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
-        say(self.list, name=N_("Tasks of this workflow"))
+        bind_text(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
+        bind_text(self.list, name=N_("Tasks of this workflow"))
         bind(self._show, on="language")
 
     # showing ------------------------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ class TaskPane(Pane):
 
     def on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id == self.workflow_id and event.chunk_type in _TASK_EVENTS:
-            self.reload_soon()
+            self.schedule_reload()
 
     def _show(self) -> None:
         tasks = self._tasks

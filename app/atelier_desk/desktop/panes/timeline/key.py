@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.timeline.paint import BAR_COLOURS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.support.i18n import N_, _
 
 _KEYS = (
@@ -29,7 +29,7 @@ class TimelineKey(QWidget):
         self._room = 0
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         bind(self.updateGeometry)
-        say(self, name=N_("Legend"))
+        bind_text(self, name=N_("Legend"))
         bind(self.update)
 
     def set_room(self, width: int) -> None:

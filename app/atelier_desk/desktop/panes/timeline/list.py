@@ -10,13 +10,13 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.rows import menu_place
-from atelier_desk.desktop.panes.timeline.scene import look_of, span_key
+from atelier_desk.desktop.panes.timeline.scene import span_key, span_style
 from atelier_desk.desktop.panes.timeline.view import describe_span
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list
 from atelier_desk.desktop.replay.labels import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.rows import ListRow, show_row
 from atelier_desk.support.i18n import N_
 
@@ -36,25 +36,25 @@ class TimelineList(QListWidget):
 
     Signals:
         span_chosen: the span of the current row.
-        menu_wanted: the context menu of the current row, at this global position.
+        menu_requested: the context menu of the current row, at this global position.
         span_activated: Enter or a double click.
     """
 
     span_chosen = Signal(object)
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     span_activated = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("timeline-list")
         mark(self, "plain")
-        dress_list(self)
+        style_list(self)
         self._timeline: Timeline | None = None
         self._now: datetime | None = None
         self._spans: list[Span] = []
         self.currentRowChanged.connect(self._on_row)
         self.itemActivated.connect(lambda item: self.span_activated.emit(self._spans[item.data(KeyRole)]))
-        say(self, name=N_("Timeline as a list"))
+        bind_text(self, name=N_("Timeline as a list"))
         bind(self._write_all, on="language")
 
     def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
@@ -85,7 +85,7 @@ class TimelineList(QListWidget):
         icon, role = _ICONS[span.kind]
         name, _title, *facts = describe_span(run, span, timeline, now)
         item.setData(KeyRole, number)
-        role = "err" if look_of(span) == "failed" else role
+        role = "err" if span_style(span) == "failed" else role
         show_row(item, ListRow(f"{name} · {span_title(span)}", facts=" · ".join(facts), icon=icon, role=role))
 
     def current(self) -> Span | None:
@@ -107,7 +107,7 @@ class TimelineList(QListWidget):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         place = menu_place(self, event)
         if place is not None:
-            self.menu_wanted.emit(place)
+            self.menu_requested.emit(place)
 
     def _write_all(self) -> None:
         if self._timeline is not None and self._now is not None:

@@ -9,10 +9,10 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, QPen
 
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis
-from atelier_desk.desktop.panes.timeline.scene import Bar, Scene, is_dashed, look_of
+from atelier_desk.desktop.panes.timeline.scene import Bar, Scene, is_dashed, span_style
 from atelier_desk.desktop.panes.times import decimal, duration
 from atelier_desk.desktop.replay.labels import bar_title
-from atelier_desk.desktop.team.state_labels import LOOKS
+from atelier_desk.desktop.team.state_labels import STATE_ICONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.support.number_format import NARROW
@@ -30,8 +30,8 @@ THIN = 6
 SHORTEST = 7
 """Fewest letters of a cut title that still say something, the … counted."""
 RADIUS = 10
-STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in LOOKS.items()}
-Look = tuple[QColor, QColor, QColor]
+STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in STATE_ICONS.items()}
+BarColours = tuple[QColor, QColor, QColor]
 """Ground, edge and text of a bar."""
 BAR_COLOURS = {
     "failed": ("err_soft", "err", "err_text"),
@@ -40,7 +40,7 @@ BAR_COLOURS = {
     "person": ("warn_soft", "warn", "warn_text"),
     "idle": ("sunken", "field_border", "muted"),
 }
-"""Ground, edge and text by ``look_of``, as tokens of the theme."""
+"""Ground, edge and text by ``span_style``, as tokens of the theme."""
 
 
 def paint_timeline(painter: QPainter, scene: Scene) -> None:
@@ -127,7 +127,7 @@ def tick_time(ms: float, step: float) -> str:
 
 def _paint_bars(painter: QPainter, scene: Scene) -> None:
     """The bars in sight; of those that are thinner than a pixel one a pixel."""
-    looks: dict[str, Look] = {}
+    looks: dict[str, BarColours] = {}
     for name, (ground, edge, text) in BAR_COLOURS.items():
         looks[name] = (theme().colour(ground), theme().colour(edge), theme().colour(text))
     chosen, hovered, origin = scene.chosen, scene.hovered, scene.origin
@@ -140,7 +140,7 @@ def _paint_bars(painter: QPainter, scene: Scene) -> None:
         rect = bar.rect
         if rect.right() < left or rect.left() > right or rect.bottom() < top or rect.top() > bottom:
             continue
-        name = look_of(bar.span)
+        name = span_style(bar.span)
         if rect.width() < THIN:
             place = (int(rect.left()), int(rect.top()), name)
             if place not in drawn:
@@ -155,7 +155,7 @@ def _paint_bars(painter: QPainter, scene: Scene) -> None:
     painter.restore()
 
 
-def _paint_bar(painter: QPainter, bar: Bar, look: Look, left: float, hovered: bool) -> None:
+def _paint_bar(painter: QPainter, bar: Bar, look: BarColours, left: float, hovered: bool) -> None:
     ground, edge, text = look
     style = Qt.PenStyle.DashLine if is_dashed(bar.span) else Qt.PenStyle.SolidLine
     painter.setPen(QPen(edge, 1.6 if hovered else 1, style))

@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.timeline.key import TimelineKey
 from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.view import ZOOM, TimelineView
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, bind, bind_text, control, fill
 from atelier_desk.domain.base import utc_now
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -37,16 +37,16 @@ class TimelinePane(SeenPane):
     """``timeline-pane`` with ``timeline-view`` and ``timeline-list``.
 
     Signals:
-        agent_wanted: open the transcript of this run.
-        request_wanted: show what was sent: run id and the number of the reply's event in it (0: the newest).
-        replay_wanted: workflow id, root run id, stream number.
-        fork_wanted: workflow id, stream number.
+        agent_requested: open the transcript of this run.
+        request_requested: show what was sent: run id and the number of the reply's event in it (0: the newest).
+        replay_requested: workflow id, root run id, stream number.
+        fork_requested: workflow id, stream number.
     """
 
-    agent_wanted = Signal(str)
-    request_wanted = Signal(str, int)
-    replay_wanted = Signal(str, str, int)
-    fork_wanted = Signal(str, int)
+    agent_requested = Signal(str)
+    request_requested = Signal(str, int)
+    replay_requested = Signal(str, str, int)
+    fork_requested = Signal(str, int)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, REFRESH_MS, parent)
@@ -87,20 +87,20 @@ class TimelinePane(SeenPane):
         self.column.setSpacing(4)
         self.frame.setSpacing(4)
         self._connect()
-        say(self.heading, N_("TIMELINE"))
-        say(self._in, tip=N_("Zoom in"), keys="+")
-        say(self._out, tip=N_("Zoom out"), keys="-")
-        say(self._fit, tip=N_("Show the whole run"), keys="0")
-        say(self._as_list, tip=N_("Show as a list"))
-        say(self._replay, tip=N_("Replay this run"))
+        bind_text(self.heading, N_("TIMELINE"))
+        bind_text(self._in, tip=N_("Zoom in"), keys="+")
+        bind_text(self._out, tip=N_("Zoom out"), keys="-")
+        bind_text(self._fit, tip=N_("Show the whole run"), keys="0")
+        bind_text(self._as_list, tip=N_("Show as a list"))
+        bind_text(self._replay, tip=N_("Replay this run"))
         bind(self._show, on="language")
 
     def _connect(self) -> None:
         self.turn.picked.connect(lambda *_: self.reload())
-        self.view.span_chosen.connect(lambda _span: self._say())
+        self.view.span_chosen.connect(lambda _span: self._update_status())
         self.list.span_chosen.connect(self._on_listed)
-        self.view.menu_wanted.connect(self._show_menu)
-        self.list.menu_wanted.connect(self._show_menu)
+        self.view.menu_requested.connect(self._show_menu)
+        self.list.menu_requested.connect(self._show_menu)
         self.view.activated.connect(self._open)
         self.list.span_activated.connect(self._open)
 
@@ -126,7 +126,7 @@ class TimelinePane(SeenPane):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._say()
+        self._update_status()
 
     async def read(self, workflow_id: str) -> None:
         wanted, known = self.turn.wanted, None if self._turns_stale else self.turn.turns
@@ -152,9 +152,9 @@ class TimelinePane(SeenPane):
             button.setVisible(there and not listed)
         for button in (self._as_list, self._replay):
             button.setVisible(there)
-        self._say()
+        self._update_status()
 
-    def _say(self) -> None:
+    def _update_status(self) -> None:
         """The line below: the selected span, or what the keys do."""
         bar = self.view.chosen
         runs = self.timeline.runs if self.timeline is not None else ()
@@ -186,20 +186,20 @@ class TimelinePane(SeenPane):
         span = chosen.span if chosen is not None else None
         self.list.choose(span)
         self.view.choose(span)
-        self._say()
+        self._update_status()
 
     def _on_listed(self, span: Span) -> None:
         """The row the list is on is what the menu and the line below are about."""
         self.view.choose(span)
-        self._say()
+        self._update_status()
 
     # -- doing ----------------------------------------------------------------------------------------------------------------
     def _open(self, span: Span) -> None:
         """Enter on a span: what was sent for a model request, else the agent."""
         if span.kind == "model" and span.end is not None:
-            self.request_wanted.emit(span.run_id, span.event_seq)
+            self.request_requested.emit(span.run_id, span.event_seq)
         else:
-            self.agent_wanted.emit(span.run_id)
+            self.agent_requested.emit(span.run_id)
 
     def menu_for(self, span: Span) -> QMenu:
         """What can be done from a span."""
@@ -208,13 +208,13 @@ class TimelinePane(SeenPane):
         menu.setObjectName("timeline-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sub_agent = self.timeline is not None and span.run_id != self.timeline.root_run_id
-        opened = menu.addAction(look.icon("users"), _("Open this agent"), lambda: self.agent_wanted.emit(span.run_id))
+        opened = menu.addAction(look.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id))
         opened.setEnabled(sub_agent)
         seq = span.event_seq if span.kind == "model" and span.end is not None else 0
-        menu.addAction(look.icon("layers"), _("Show what was sent"), lambda: self.request_wanted.emit(span.run_id, seq))
+        menu.addAction(look.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq))
         menu.addSeparator()
         replay = menu.addAction(look.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
-        fork = menu.addAction(look.icon("git-branch"), _("Fork from here"), lambda: self.fork_wanted.emit(self.workflow_id, span.seq))
+        fork = menu.addAction(look.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq))
         replay.setEnabled(span.seq > 0)
         fork.setEnabled(span.seq > 0)
         return menu
@@ -226,4 +226,4 @@ class TimelinePane(SeenPane):
 
     def _emit_replay(self, seq: int) -> None:
         if self.timeline is not None:
-            self.replay_wanted.emit(self.workflow_id, self.timeline.root_run_id, seq)
+            self.replay_requested.emit(self.workflow_id, self.timeline.root_run_id, seq)

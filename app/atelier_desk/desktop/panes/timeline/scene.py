@@ -62,7 +62,7 @@ def span_key(span: Span) -> SpanKey:
     return span.run_id, span.seq, span.event_seq, span.kind, span.call_id
 
 
-def look_of(span: Span) -> str:
+def span_style(span: Span) -> str:
     """Which of the looks a span has: failed, model, tool, person (somebody is waited for) or idle."""
     if span.status in _FAILED:
         return "failed"

@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.timeline.scene import Bar, Lane, Scene, SpanKey,
 from atelier_desk.desktop.panes.times import duration
 from atelier_desk.desktop.replay.labels import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.domain.base import utc_now
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -49,12 +49,12 @@ class TimelineView(QAbstractScrollArea):
 
     Signals:
         span_chosen: the span selected with the pointer or the keyboard.
-        menu_wanted: the context menu of the selected span, at this global position.
+        menu_requested: the context menu of the selected span, at this global position.
         activated: Enter or a double click on the selected span.
     """
 
     span_chosen = Signal(object)
-    menu_wanted = Signal(QPoint)
+    menu_requested = Signal(QPoint)
     activated = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -77,7 +77,7 @@ class TimelineView(QAbstractScrollArea):
         self._clock.timeout.connect(self._lay_out)
         self.now = utc_now
         bind(self._lay_out)
-        say(self, name=N_("Timeline of the run"))
+        bind_text(self, name=N_("Timeline of the run"))
         bind(self._describe_chosen)
 
     # -- content --------------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ class TimelineView(QAbstractScrollArea):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         bar = self.bar_at(event.position().toPoint())
         if bar is not None:
-            self._take(bar)
+            self._choose_bar(bar)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         bar = self.bar_at(event.position().toPoint())
@@ -267,12 +267,12 @@ class TimelineView(QAbstractScrollArea):
             bar = self.bar_at(event.pos())
             if bar is None:
                 return
-            self._take(bar)
-            self.menu_wanted.emit(event.globalPos())
+            self._choose_bar(bar)
+            self.menu_requested.emit(event.globalPos())
         elif (bar := self.chosen) is not None:
-            self.menu_wanted.emit(self.viewport().mapToGlobal(bar.rect.bottomLeft().toPoint() + self.origin()))
+            self.menu_requested.emit(self.viewport().mapToGlobal(bar.rect.bottomLeft().toPoint() + self.origin()))
 
-    def _take(self, bar: Bar) -> None:
+    def _choose_bar(self, bar: Bar) -> None:
         self.choose(bar.span)
         self.span_chosen.emit(bar.span)
 
@@ -299,7 +299,7 @@ class TimelineView(QAbstractScrollArea):
         elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and (bar := self.chosen) is not None:
             self.activated.emit(bar.span)
         elif (bar := self._neighbour(Qt.Key(key))) is not None:
-            self._take(bar)
+            self._choose_bar(bar)
         else:
             super().keyPressEvent(event)
 

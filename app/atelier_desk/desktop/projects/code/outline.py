@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.two_line import KeyRole, dress_list, two_line_item
+from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, mark, theme
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.domain.project import Entity, EntityKind
@@ -47,8 +47,8 @@ class Outline(QTreeWidget):
         self._entities: dict[str, Entity] = {}
         self.itemClicked.connect(self._on_item)
         self.itemActivated.connect(self._on_item)
-        bind(self._dress, on="look")
-        say(self, name=N_("Outline of the file"))
+        bind(self._apply_style, on="look")
+        bind_text(self, name=N_("Outline of the file"))
 
     def show_entities(self, entities: Sequence[Entity]) -> None:
         """The parts of one file."""
@@ -67,7 +67,7 @@ class Outline(QTreeWidget):
             self.expandAll()
         else:
             self.expandToDepth(0)
-        self._dress()
+        self._apply_style()
 
     def mark_entity(self, entity_id: str) -> None:
         """Select a part, without announcing it."""
@@ -86,7 +86,7 @@ class Outline(QTreeWidget):
     def _on_item(self, item: QTreeWidgetItem, _column: int = 0) -> None:
         self.entity_chosen.emit(self._entities[str(item.data(0, KeyRole))])
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         look = theme()
         side = look.px(14)
         self.setIconSize(QSize(side, side))
@@ -108,7 +108,7 @@ class PlaceList(QWidget):
     def __init__(self, name: str, title: Text, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.list = control(QListWidget(self), name, look="plain", name=title)
-        dress_list(self.list)
+        style_list(self.list)
         self._entities: dict[str, Entity] = {}
         self._lines: dict[str, int] = {}
         heading = control(label("", "heading", self), "", title)

@@ -17,7 +17,7 @@ from atelier_desk.desktop.projects.code.editor import open_text
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.text import SourceText
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
@@ -42,10 +42,10 @@ class CodePage(QWidget):
     """``code-page``. Alt+Left goes back.
 
     Signals:
-        graph_wanted: show this ``Entity`` in the graph.
+        graph_requested: show this ``Entity`` in the graph.
     """
 
-    graph_wanted = Signal(object)
+    graph_requested = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class CodePage(QWidget):
         self.text = SourceText(self)
         self.finder = FindBar("code-find", N_("Find in this file"), self)
         self.finder.needle_changed.connect(lambda _needle: self._find())
-        self.finder.reached.connect(self.text.go_to_found)
+        self.finder.reached.connect(self.text.show_match)
         self.finder.closed.connect(self.text.setFocus)
         self.outline = Outline(self)
         self.callers = PlaceList("code-callers", N_("CALLED BY"), self)
@@ -93,7 +93,9 @@ class CodePage(QWidget):
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
-        look = control(IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.look_for)
+        look = control(
+            IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.open_find_bar
+        )
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
         self.editor = control(
             QPushButton(self),
@@ -116,7 +118,7 @@ class CodePage(QWidget):
             self.entity, self._holder, self._file = None, None, ""
             self._stack.setCurrentWidget(self.empty)
 
-    def look_for(self) -> None:
+    def open_find_bar(self) -> None:
         """Open the bar; a part of a line that is chosen is looked for."""
         chosen = self.text.textCursor().selectedText()
         self.finder.enter("" if "\u2029" in chosen else chosen)
@@ -128,7 +130,7 @@ class CodePage(QWidget):
         top = self.text.firstVisibleBlock().position()
         at = next((row for row, place in enumerate(found) if place.selectionStart() >= top), 0)
         if found and not move:
-            self.text.go_to_found(at, move=False)
+            self.text.show_match(at, move=False)
         self.finder.show_found(len(found), at, more=self.text.found_more, move=move)
 
     # -- opening ----------------------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ class CodePage(QWidget):
         coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # its cells are shown, and no JSON
         self.text.show_source(text, coloured, 0 if whole else first, 0 if whole else last)
         self._find(move=False)
-        self._say_place()
+        self._update_place()
         self.back.setEnabled(bool(self._before))
         file = f"{entity.project_id}:{entity.path}"
         if file != self._file:
@@ -184,7 +186,7 @@ class CodePage(QWidget):
         self.text.renew(text, 0 if whole else first, 0 if whole else last)
         if first and not whole:
             self.entity = entity = entity.model_copy(update={"start_line": first, "end_line": last})
-            self._say_place()
+            self._update_place()
         self._find(move=False)
         with suppress(AtelierError):
             self.outline.show_entities(await self._parts(holder))
@@ -229,7 +231,7 @@ class CodePage(QWidget):
             self.outline.mark_entity(entity.id)
             self.text.first, self.text.last = entity.start_line, entity.end_line
             self.text._mark()
-            self._say_place()
+            self._update_place()
             self.jobs.start(self._show_calls(entity), "open")
 
     # -- what can be done -------------------------------------------------------------------------------------------------------
@@ -261,15 +263,15 @@ class CodePage(QWidget):
 
     def _show_graph(self) -> None:
         if self.entity is not None:
-            self.graph_wanted.emit(self.entity)
+            self.graph_requested.emit(self.entity)
 
-    def _say_place(self) -> None:
+    def _update_place(self) -> None:
         entity = self.entity
         if entity is not None:
             self.place.setText(place_word(entity))
-            say(self.text, about=lambda: describe(entity))
+            bind_text(self.text, about=lambda: describe(entity))
             self.editor.setVisible(self.path is not None or bool(self._address))
-            say(self.editor, N_("Open in the browser") if self._address else N_("Open in editor"))
+            bind_text(self.editor, N_("Open in the browser") if self._address else N_("Open in editor"))
 
     # -- the column -------------------------------------------------------------------------------------------------------------
 

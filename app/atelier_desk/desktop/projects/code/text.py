@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QTextEdit, QWidget
 
 from atelier_desk.desktop.chat.search.highlight import Highlighter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
@@ -43,8 +43,8 @@ class SourceText(CodeText):
         self._quiet = False
         self._highlighter = Highlighter(self.document())
         self.cursorPositionChanged.connect(self._on_cursor)
-        say(self, name=N_("Source"))
-        bind(self.dress, on="look")
+        bind_text(self, name=N_("Source"))
+        bind(self.apply_style, on="look")
 
     # -- content ----------------------------------------------------------------------------------------------------------------
 
@@ -64,9 +64,9 @@ class SourceText(CodeText):
         self.first = min(max(first, 0), count)
         self.last = min(max(last, self.first), count)
         self._mark()
-        self.go_to(max(1, self.first))
+        self.go_to_line(max(1, self.first))
 
-    def go_to(self, line: int) -> None:
+    def go_to_line(self, line: int) -> None:
         """The cursor at the start of a line, which comes a third below the top."""
         block = self.document().findBlockByNumber(min(max(line, 1), self.blockCount()) - 1)
         self._quiet = True
@@ -93,7 +93,7 @@ class SourceText(CodeText):
         self.found_more = self.found_more and bool(places)
         self._mark()
 
-    def go_to_found(self, row: int, *, move: bool = True) -> None:
+    def show_match(self, row: int, *, move: bool = True) -> None:
         """Mark one of the marked places more strongly and bring it into view, without leaving the part that is chosen."""
         self._found_at = row
         if not move:
@@ -171,8 +171,8 @@ class SourceText(CodeText):
         place = line.adjusted(0, 0, -theme().px(10), 0)
         painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), str(number + 1))
 
-    def dress(self) -> None:
-        super().dress()
+    def apply_style(self) -> None:
+        super().apply_style()
         self._mark()
         if self._language:
             self._highlighter.start(self.toPlainText(), self._language)

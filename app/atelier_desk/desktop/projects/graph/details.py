@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import FlowLayout, Pill, control, fill, label, say
+from atelier_desk.desktop.widgets import FlowLayout, Pill, bind_text, control, fill, label
 from atelier_desk.domain.project import Entity, EntityKind
 from atelier_desk.presentation.projects import kind_word, place_word, title_word
 from atelier_desk.support.i18n import N_, ngettext
@@ -23,12 +23,12 @@ class NodeDetails(QWidget):
     """``graph-details``; hidden while no node is chosen.
 
     Signals:
-        open_wanted, expand_wanted, only_wanted: the button was pressed.
+        open_requested, expand_requested, only_requested: the button was pressed.
     """
 
-    open_wanted = Signal()
-    expand_wanted = Signal()
-    only_wanted = Signal()
+    open_requested = Signal()
+    expand_requested = Signal()
+    only_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,9 +39,9 @@ class NodeDetails(QWidget):
         self._facts = label("", "small", self, wrap=True)
         self._signature = label("", "mono", self, wrap=True)
         self._about = label("", "muted", self, wrap=True)
-        self.open = control(QPushButton(self), "graph-open", N_("Open the source"), on=self.open_wanted.emit)
-        self.expand = control(QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_wanted.emit)
-        self.only = control(QPushButton(self), "graph-only", N_("Only its neighbours"), look="ghost", on=self.only_wanted.emit)
+        self.open = control(QPushButton(self), "graph-open", N_("Open the source"), on=self.open_requested.emit)
+        self.expand = control(QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_requested.emit)
+        self.only = control(QPushButton(self), "graph-only", N_("Only its neighbours"), look="ghost", on=self.only_requested.emit)
         buttons = FlowLayout(spacing=6)
         for button in (self.open, self.expand, self.only):
             buttons.addWidget(button)
@@ -56,9 +56,9 @@ class NodeDetails(QWidget):
         self.setVisible(entity is not None)
         if entity is None:
             return
-        say(self.title, lambda: _broken(title_word(entity)))
-        say(self._kind, lambda: kind_word(entity))
-        say(
+        bind_text(self.title, lambda: _broken(title_word(entity)))
+        bind_text(self._kind, lambda: kind_word(entity))
+        bind_text(
             self._facts,
             lambda: "\n".join(filter(None, (_broken(place_word(entity)), ngettext("{n} neighbour shown", "{n} neighbours shown", joined)))),
         )

@@ -43,12 +43,18 @@ class LayoutStopped(Exception):
     """The layout was asked to stop."""
 
 
-Tell = Callable[[float], bool]
+OnProgress = Callable[[float], bool]
 """Hears the share that is done (0–1), and says whether to go on."""
 
 
 def lay_out(
-    count: int, edges: Ints, *, start: Floats | None = None, fixed: Bools | None = None, tell: Tell = lambda _share: True, seed: int = 1
+    count: int,
+    edges: Ints,
+    *,
+    start: Floats | None = None,
+    fixed: Bools | None = None,
+    tell: OnProgress = lambda _share: True,
+    seed: int = 1,
 ) -> Floats:
     """Places for ``count`` nodes as an array of (count, 2).
 
@@ -67,7 +73,7 @@ def lay_out(
     if start is None or not np.isfinite(start).all(axis=1).any():
         levels = _levels(count, edges, random)
         return _from_coarse(levels, random, tell)
-    places = _beside(start, edges, random)
+    places = _place_near(start, edges, random)
     return _settle(places, edges, np.ones(count), fixed, STEPS, 0.5, tell, 0.0, 1.0)
 
 
@@ -123,7 +129,7 @@ def _grouped(count: int, edges: Ints, random: np.random.Generator) -> Ints:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random.Generator, tell: Tell) -> Floats:
+def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random.Generator, tell: OnProgress) -> Floats:
     count, edges, mass, _groups = levels[-1]
     turn = np.arange(count) * 2.399963  # the golden angle: evenly over a disc, whatever the number
     radius = np.sqrt(np.arange(count) + 0.5) * np.sqrt(mass.mean())
@@ -143,7 +149,7 @@ def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random
     return np.asarray(places - places.mean(axis=0))
 
 
-def _beside(start: Floats, edges: Ints, random: np.random.Generator) -> Floats:
+def _place_near(start: Floats, edges: Ints, random: np.random.Generator) -> Floats:
     """Nodes without a place get one beside a neighbour, on the side away from the middle of what is there."""
     places = np.array(start, dtype=np.float64)
     known: Bools = np.isfinite(places[:, 0])
@@ -168,7 +174,7 @@ def _beside(start: Floats, edges: Ints, random: np.random.Generator) -> Floats:
 
 
 def _settle(
-    places: Floats, edges: Ints, mass: Floats, fixed: Bools | None, steps: int, heat: float, tell: Tell, begin: float, end: float
+    places: Floats, edges: Ints, mass: Floats, fixed: Bools | None, steps: int, heat: float, tell: OnProgress, begin: float, end: float
 ) -> Floats:
     """Move everything until it has cooled down; ``mass`` is how much room and push each node has."""
     count = len(places)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from atelier_desk.desktop.projects.graph.layout import Ints, lay_out
 from atelier_desk.desktop.projects.graph.model import GraphModel
 
-TELL_EVERY = 0.02
+REPORT_EVERY = 0.02
 """Share of the work after which progress is told again."""
 
 
@@ -27,7 +27,7 @@ class LayoutThread(QObject):
     def __init__(self, model: GraphModel) -> None:
         super().__init__(model)
         self._model = model
-        self._told = 0.0
+        self._reported = 0.0
 
     async def settle(self, *, anew: bool = False) -> None:
         """Give every node a place; ``anew``: those in view another one, by the edges in view. Cancelling leaves everything where it was."""
@@ -47,7 +47,7 @@ class LayoutThread(QObject):
             start = self._model.places[nodes]
             fixed = np.isfinite(start[:, 0])
         stopped = False
-        self._told = 0.0
+        self._reported = 0.0
         tell = self._teller(lambda: stopped)
         try:
             places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=tell)
@@ -60,8 +60,8 @@ class LayoutThread(QObject):
 
     def _teller(self, stopped: Callable[[], bool]) -> Callable[[float], bool]:
         def tell(share: float) -> bool:
-            if share - self._told >= TELL_EVERY:
-                self._told = share
+            if share - self._reported >= REPORT_EVERY:
+                self._reported = share
                 self.progress.emit(share)
             return not stopped()
 

@@ -52,14 +52,14 @@ class GraphLegend(QWidget):
             column.addWidget(box)
         for box in (*self.kinds.values(), *self.relations.values()):
             box.setChecked(box is not self.kinds[EntityKind.IMPORT])  # as the model begins
-        bind(self._dress)
+        bind(self._apply_style)
 
     def show_counts(self, kinds: Mapping[EntityKind, int], relations: Mapping[RelationKind, int]) -> None:
         """How many there are of each; those without any are left out."""
         self._counts = {str(kind): count for counted in (kinds, relations) for kind, count in counted.items()}
-        self._say()
+        self._update_texts()
 
-    def _say(self) -> None:
+    def _update_texts(self) -> None:
         for kind, box in self.kinds.items():
             self._row(box, _(KIND_WORDS[kind]), self._counts.get(str(kind), 0))
         for relation, box in self.relations.items():
@@ -73,7 +73,7 @@ class GraphLegend(QWidget):
         box.setAccessibleName(_("Show: {what} ({number})", what=words, number=number(count)))
         box.setVisible(count > 0)
 
-    def _dress(self) -> None:
+    def _apply_style(self) -> None:
         look, ratio = theme(), self.devicePixelRatioF()
         side = look.px(14)
         for kind, box in self.kinds.items():
@@ -90,4 +90,4 @@ class GraphLegend(QWidget):
             painter.end()
             box.setIcon(QIcon(picture))
             box.setIconSize(QSize(side, side))
-        self._say()
+        self._update_texts()

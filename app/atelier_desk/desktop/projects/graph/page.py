@@ -21,7 +21,7 @@ from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
 from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, bind, control, fill, say
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, bind, bind_text, control, fill
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.presentation.projects import place_word
@@ -43,10 +43,10 @@ class GraphPage(QWidget):
     """``graph-page``.
 
     Signals:
-        source_wanted: open the source of this ``Entity`` at its line.
+        source_requested: open the source of this ``Entity`` at its line.
     """
 
-    source_wanted = Signal(object)
+    source_requested = Signal(object)
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class GraphPage(QWidget):
         self._side_wanted: bool | None = None
         self.empty = EmptyState("waypoints", parent=self)
         self.empty.button.setObjectName("graph-whole-first")
-        self.empty.button.clicked.connect(lambda *_on: self.show_whole())
+        self.empty.button.clicked.connect(lambda *_on: self.show_project_graph())
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._build_body())
@@ -75,7 +75,7 @@ class GraphPage(QWidget):
 
     def _build_top(self) -> QHBoxLayout:
         about = N_("All files with their contents and imports; Expand shows the next level")
-        self.whole = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_whole)
+        self.whole_project = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_project_graph)
         self.all = control(QPushButton(self), "graph-all", N_("Show all"), look="ghost", on=lambda: self.model.show_only(None))
         self.again = control(IconButton("refresh-cw", parent=self), "graph-again", tip=N_("Redo the layout"), on=self.lay_out_again)
         self.clear = control(IconButton("trash-2", parent=self), "graph-clear", tip=N_("Clear the graph"), on=self.empty_picture)
@@ -91,7 +91,7 @@ class GraphPage(QWidget):
             IconButton("list-filter", parent=self), "graph-side", tip=N_("Node, types and relations"), on=self._switch_side
         )
         self._tools = (closer, away, fit, self.again, self.clear, self.side_button)
-        return fill(QHBoxLayout(), self.whole, self.all, (self.count, 1), *self._tools, spacing=6)
+        return fill(QHBoxLayout(), self.whole_project, self.all, (self.count, 1), *self._tools, spacing=6)
 
     def _build_body(self) -> QWidget:
         body = QWidget(self)
@@ -110,12 +110,12 @@ class GraphPage(QWidget):
 
     def _connect(self) -> None:
         self.view.node_chosen.connect(self._on_chosen)
-        self.view.expand_wanted.connect(self.expand)
-        self.view.open_wanted.connect(self.open_source)
-        self.view.menu_wanted.connect(self._menu)
-        self.details.open_wanted.connect(lambda: self.open_source(self.view.chosen))
-        self.details.expand_wanted.connect(lambda: self.expand(self.view.chosen))
-        self.details.only_wanted.connect(lambda: self.show_surroundings(self.view.chosen))
+        self.view.expand_requested.connect(self.expand)
+        self.view.open_requested.connect(self.open_source)
+        self.view.menu_requested.connect(self._menu)
+        self.details.open_requested.connect(lambda: self.open_source(self.view.chosen))
+        self.details.expand_requested.connect(lambda: self.expand(self.view.chosen))
+        self.details.only_requested.connect(lambda: self.show_surroundings(self.view.chosen))
         self.legend.kind_switched.connect(self.model.show_kind)
         self.legend.relation_switched.connect(self.model.show_relation)
         self.model.changed.connect(self._show_state)
@@ -175,7 +175,7 @@ class GraphPage(QWidget):
 
         self._run(work(), N_("Loading neighbours…"))
 
-    def show_whole(self) -> None:
+    def show_project_graph(self) -> None:
         """The files of the project with what stands in them and what they import, as far as the picture takes it."""
         if self.project is None:
             return
@@ -220,7 +220,7 @@ class GraphPage(QWidget):
     def open_source(self, node: int) -> None:
         """Ask for the source of a node."""
         if 0 <= node < len(self.model) and has_source(self.model.entities[node]):
-            self.source_wanted.emit(self.model.entities[node])
+            self.source_requested.emit(self.model.entities[node])
 
     def _run(self, work: Coroutine[Any, Any, None], what: str) -> None:
         self.busy.watch(self.jobs.start(work, "graph"), what)
@@ -234,9 +234,9 @@ class GraphPage(QWidget):
         entity = self.model.entities[node]
         self.details.show_entity(entity, len(self.model.neighbours(node)))
         if not (entity.signature or entity.docstring):
-            self.jobs.start(self._tell_more(node, entity.id), "details")
+            self.jobs.start(self._load_details(node, entity.id), "details")
 
-    async def _tell_more(self, node: int, entity_id: str) -> None:
+    async def _load_details(self, node: int, entity_id: str) -> None:
         """What is not fetched with the picture, whose nodes are many: signature and docstring."""
         with suppress(AtelierError):  # it may be gone by now
             entity: Entity = await self.bridge.engine.projects.entity(entity_id)
@@ -249,7 +249,7 @@ class GraphPage(QWidget):
         self.legend.show_counts(self.model.kind_counts(), self.model.relation_counts())
         self._fit_side()
         nodes, edges = int(self.model.node_shown.sum()), int(self.model.edge_shown.sum())
-        say(
+        bind_text(
             self.count,
             lambda: (
                 ", ".join(
@@ -264,8 +264,8 @@ class GraphPage(QWidget):
         )
         for tool in self._tools:
             tool.setEnabled(there)
-        self.whole.setVisible(there)
-        self.whole.setEnabled(self.project is not None)
+        self.whole_project.setVisible(there)
+        self.whole_project.setEnabled(self.project is not None)
         self.all.setVisible(self.model.narrowed)
         if self.project is None:
             self.empty.set_texts(N_("No project chosen"), N_("Choose one on the left."))

@@ -77,7 +77,7 @@ class GraphPainter:
         self.labelled: list[int] = []
         """The nodes that had their name drawn, last time."""
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """The theme or the size of text changed."""
         self._dots.clear()
         self._names.clear()

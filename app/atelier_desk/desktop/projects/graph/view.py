@@ -21,7 +21,7 @@ from atelier_desk.desktop.projects.graph.layout import Floats
 from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, say
+from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.presentation.projects import describe
 from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.text import visible
@@ -52,14 +52,14 @@ class GraphView(QWidget):
 
     Signals:
         node_chosen: number of the node, -1 for none.
-        expand_wanted, open_wanted: of this node.
-        menu_wanted: the menu of the chosen node, at this global position.
+        expand_requested, open_requested: of this node.
+        menu_requested: the menu of the chosen node, at this global position.
     """
 
     node_chosen = Signal(int)
-    expand_wanted = Signal(int)
-    open_wanted = Signal(int)
-    menu_wanted = Signal(QPoint)
+    expand_requested = Signal(int)
+    open_requested = Signal(int)
+    menu_requested = Signal(QPoint)
 
     def __init__(self, model: GraphModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -86,7 +86,7 @@ class GraphView(QWidget):
         model.changed.connect(self._on_changed)
         model.moved.connect(self._on_moved)
         bind(self._on_theme)
-        say(self, name=N_("Graph of the project"))
+        bind_text(self, name=N_("Graph of the project"))
 
     def sizeHint(self) -> QSize:
         return QSize(600, 420)
@@ -118,13 +118,13 @@ class GraphView(QWidget):
     def choose(self, node: int, *, reveal: bool = True) -> None:
         """Choose a node (-1: none), announce it, and bring it into sight."""
         self.chosen = node if 0 <= node < len(self.model) else -1
-        self._tell_chosen()
+        self._describe_chosen()
         if self.chosen >= 0 and reveal:
             self._reveal(self.chosen)
         self.node_chosen.emit(self.chosen)
         self.update()
 
-    def _tell_chosen(self) -> None:
+    def _describe_chosen(self) -> None:
         if self.chosen < 0:
             self.setAccessibleDescription(visible(""))
             return
@@ -141,16 +141,16 @@ class GraphView(QWidget):
         low, high = np.array([margin, margin]), np.array([self.width() - margin, self.height() - margin])
         off = point - np.clip(point, low, high)
         if off.any():
-            self._look_at(self.centre[0] + off[0] / self.scale, self.centre[1] + off[1] / self.scale)
+            self._centre_on(self.centre[0] + off[0] / self.scale, self.centre[1] + off[1] / self.scale)
 
     def centre_on(self, node: int) -> None:
         """The node in the middle, near enough to read the names around it."""
         self.scale = max(self.scale, FIRST_SCALE * 0.5)
         x, y = self.model.places[node]
         if np.isfinite(x):
-            self._look_at(float(x), float(y))
+            self._centre_on(float(x), float(y))
 
-    def _look_at(self, x: float, y: float) -> None:
+    def _centre_on(self, x: float, y: float) -> None:
         self.centre = (x, y)
         self.fitted = False
         self._move()
@@ -168,7 +168,7 @@ class GraphView(QWidget):
         x = self.centre[0] + off.x() * (1 / self.scale - 1 / scale)
         y = self.centre[1] + off.y() * (1 / self.scale - 1 / scale)
         self.scale = scale
-        self._look_at(x, y)
+        self._centre_on(x, y)
 
     def fit(self) -> None:
         """Everything that is shown."""
@@ -192,7 +192,7 @@ class GraphView(QWidget):
             self.choose(-1)
         if self.hovered >= 0 and not self.model.node_shown[self.hovered]:
             self.hovered = -1
-        self._tell_chosen()
+        self._describe_chosen()
         self.update()
 
     def _on_moved(self) -> None:
@@ -201,7 +201,7 @@ class GraphView(QWidget):
         self.update()
 
     def _on_theme(self) -> None:
-        self.painter.forget()
+        self.painter.clear_cache()
         self.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -260,7 +260,7 @@ class GraphView(QWidget):
             self._move()
         else:
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
-            self._look_at(self.centre[0] - by.x() / self.scale, self.centre[1] - by.y() / self.scale)
+            self._centre_on(self.centre[0] - by.x() / self.scale, self.centre[1] - by.y() / self.scale)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._grab is not None and not self._far and self._dragged < 0 and event.button() == Qt.MouseButton.LeftButton:
@@ -271,17 +271,17 @@ class GraphView(QWidget):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         node = self.node_at(event.position())
         if node >= 0:
-            self.expand_wanted.emit(node)
+            self.expand_requested.emit(node)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         if event.reason() is QContextMenuEvent.Reason.Mouse:
             node = self.node_at(QPointF(event.pos()))
             if node >= 0:
                 self.choose(node, reveal=False)
-                self.menu_wanted.emit(event.globalPos())
+                self.menu_requested.emit(event.globalPos())
         elif self.chosen >= 0:
             x, y = self.points()[self.chosen]
-            self.menu_wanted.emit(self.mapToGlobal(QPoint(round(x), round(y))))
+            self.menu_requested.emit(self.mapToGlobal(QPoint(round(x), round(y))))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Without the focus, and without Ctrl, the wheel is for what is around."""
@@ -303,11 +303,11 @@ class GraphView(QWidget):
         elif key == Qt.Key.Key_0:
             self.fit()
         elif key == Qt.Key.Key_Home:
-            self._go_home()
+            self._show_home()
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.chosen >= 0:
-            self.expand_wanted.emit(self.chosen)
+            self.expand_requested.emit(self.chosen)
         elif key == Qt.Key.Key_Space and self.chosen >= 0:
-            self.open_wanted.emit(self.chosen)
+            self.open_requested.emit(self.chosen)
         elif key == Qt.Key.Key_Escape and self.chosen >= 0:
             self.choose(-1)
         else:
@@ -316,13 +316,13 @@ class GraphView(QWidget):
     def _arrow(self, x: float, y: float, *, far: bool) -> None:
         if far:
             step = theme().px(60) / self.scale
-            self._look_at(self.centre[0] + x * step, self.centre[1] + y * step)
+            self._centre_on(self.centre[0] + x * step, self.centre[1] + y * step)
         elif self.chosen < 0:
-            self._go_home()
+            self._show_home()
         elif (node := self.model.toward(self.chosen, x, y)) is not None:
             self.choose(node)
 
-    def _go_home(self) -> None:
+    def _show_home(self) -> None:
         placed = np.flatnonzero(self.model.placed)
         if len(placed):
             self.choose(int(placed[np.argmax(self.model.degree[placed])]))

@@ -74,7 +74,7 @@ class AgentsPage(ListFormPage[Agent]):
         self.build_foot("agent", cancel="revert")
         self.end()
         self.form.changed.connect(self.changed)
-        self.form.changed.connect(self._cost_soon)
+        self.form.changed.connect(self._schedule_costs)
         self.check()
 
     # showing ------------------------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class AgentsPage(ListFormPage[Agent]):
         self.form.show_values(like.config if like else AgentConfig(name="?", provider=builtin_type().kind, model="-"))
         if agent is None:
             self.form.fields["name"].show(self.form.name, "")
-        self._cost_soon()
+        self._schedule_costs()
 
     def check(self) -> None:
         super().check()
@@ -124,7 +124,7 @@ class AgentsPage(ListFormPage[Agent]):
         self.buttons["delete"].setEnabled(agent is not None and len(self.things) > 1)
         self.buttons["default"].setEnabled(agent is not None and agent.id != self._default)
 
-    def _cost_soon(self) -> None:
+    def _schedule_costs(self) -> None:
         """Reckon the costs once nothing was changed for a moment."""
         self.jobs.start(self._show_cost(), "cost")
 
@@ -153,7 +153,7 @@ class AgentsPage(ListFormPage[Agent]):
             name = numbered(config.name, {each.name for each in self.things}, length=limits.AGENT_NAME)
             self.form.show_values(config.model_copy(update={"name": name}))
             self.form.name.setFocus()
-            self._cost_soon()
+            self._schedule_costs()
             self.check()
 
     async def save_form(self) -> Saved:

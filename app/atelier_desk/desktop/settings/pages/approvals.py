@@ -23,7 +23,7 @@ from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.settings.rule_tester import RuleTest
 from atelier_desk.desktop.settings.safe_commands import SafeCommands
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import SpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
@@ -140,7 +140,7 @@ class ApprovalsPage(RowsPage):
     """
 
     topics = ("settings", "tool", "approval")
-    _kept = ApprovalSettings()
+    _approvals = ApprovalSettings()
     _tools: tuple[ToolInfo, ...] | list[ToolInfo] = ()
     _agents: dict[str, str] = {}
     _workflows: dict[str, str] = {}
@@ -154,7 +154,7 @@ class ApprovalsPage(RowsPage):
         self.add(Section(N_("RISK"), *RISKS))
         self.add(Section(N_("TIMEOUT"), *TIMES))
         self.add(Section(N_("TEAMS"), DEPTH))
-        hint = say(label("", "muted", self, wrap=True), N_("Your choice overrides the tool's own risk level."))
+        hint = bind_text(label("", "muted", self, wrap=True), N_("Your choice overrides the tool's own risk level."))
         self.risks = RiskTable(self)
         fill(self.section(N_("RISK BY TOOL")).body, hint, self.risks)
         self.risks.chosen.connect(self._set_risk)
@@ -164,21 +164,23 @@ class ApprovalsPage(RowsPage):
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
-        self._modes = [(say(label("", "strong", self), one.title), say(label("", "", self, wrap=True), one.allows)) for one in ALL]
+        self._modes = [
+            (bind_text(label("", "strong", self), one.title), bind_text(label("", "", self, wrap=True), one.allows)) for one in ALL
+        ]
         for row, (name, told) in enumerate(self._modes):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(told, row, 1)
         hint = N_(
             "Chosen per workflow next to the message field; each agent has its own default. A sub-agent is never freer than its parent."
         )
-        fill(self.section(N_("PROFILES")).body, say(label("", "muted", self, wrap=True), hint), grid)
+        fill(self.section(N_("PROFILES")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
 
     def _build_rules(self) -> None:
         card = self.section(N_("RULES"))
         hint = N_("Deny overrides Ask, and Ask overrides Allow. Where no rule applies, the profile decides.")
         self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter the rules"))
         self.rules = RuleList(self)
-        fill(card.body, say(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
+        fill(card.body, bind_text(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
         add = control(QPushButton(self), "rule-add", N_("Add a rule…"), on=lambda: self._edit(None))
         load = control(QPushButton(self), "rule-import-file", N_("Import from another program…"), on=self._ask_file)
         self.button_row(card, add, load)
@@ -195,7 +197,7 @@ class ApprovalsPage(RowsPage):
         hint = N_("Every decision about a call: by a rule, by the profile or by you. Details are in the workflow.")
         card = self.add(Section(N_("AUDIT TRAIL"), DAYS))
         self.trail = AuditTrail(self.bridge, self.jobs, self)
-        card.body.insertWidget(0, say(label("", "muted", self, wrap=True), hint))
+        card.body.insertWidget(0, bind_text(label("", "muted", self, wrap=True), hint))
         card.body.insertWidget(1, self.trail)
         _lead(self.tester.run, self.trail.text)
         _lead(self.trail.export, self.control("audit_days"))
@@ -205,7 +207,7 @@ class ApprovalsPage(RowsPage):
             "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
             "files they name in Edit. Other options, folders and commands ask."
         )
-        fill(self.section(N_("SAFE COMMANDS")).body, say(label("", "muted", self, wrap=True), hint), self.commands)
+        fill(self.section(N_("SAFE COMMANDS")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands)
 
     # values -------------------------------------------------------------------------------------------------------------------------
 
@@ -213,7 +215,7 @@ class ApprovalsPage(RowsPage):
         settings: Settings = await self.bridge.engine.settings.get()
         tools = [info for info in await self.bridge.engine.tools.list() if info.section]
         self.show_settings(settings)
-        kept = self._kept = settings.approvals
+        kept = self._approvals = settings.approvals
         self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
         self.risks.show_tools(tools, kept.risks)
         self._tools = tools
@@ -232,10 +234,10 @@ class ApprovalsPage(RowsPage):
 
     def _show_call(self, line: AuditLine) -> None:
         one = line.entry
-        self.place_wanted.emit(one.workflow_id, "tool_execution", f"{one.run_id}:{one.call_id}", one.message_id)
+        self.place_requested.emit(one.workflow_id, "tool_execution", f"{one.run_id}:{one.call_id}", one.message_id)
 
     def _set_risk(self, tool: str, risk: str) -> None:
-        rest = {name: kept for name, kept in self._kept.risks.items() if name != tool}
+        rest = {name: kept for name, kept in self._approvals.risks.items() if name != tool}
         self.store("approvals.risks", rest | {tool: risk} if risk else rest)
 
     async def _confirm(self, rule: PermissionRule) -> None:
@@ -298,9 +300,9 @@ class ApprovalsPage(RowsPage):
         dialog.close_done()
         await self.load()
         words = ngettext("{n} rule was added.", "{n} rules were added.", len(added))
-        offer_undo(self, words, lambda: self.call(self._take_away(added)))
+        offer_undo(self, words, lambda: self.call(self._remove_rules(added)))
 
-    async def _take_away(self, rules: tuple[PermissionRule, ...]) -> None:
+    async def _remove_rules(self, rules: tuple[PermissionRule, ...]) -> None:
         for rule in rules:
             await self.bridge.engine.permissions.remove(rule.id)
 

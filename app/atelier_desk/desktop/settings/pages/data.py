@@ -94,7 +94,7 @@ class DataPage(RowsPage):
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
         self.clean_now = control(QPushButton(self), "checkpoints-clean", N_("Clean now"), on=self.clean)
-        self._kept = self.row(undo, self.clean_now, N_("Currently stored"))
+        self._stored_row = self.row(undo, self.clean_now, N_("Currently stored"))
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
         place, folder = self.section(N_("LOCATION")), lambda: str(self._root or "")
@@ -112,7 +112,7 @@ class DataPage(RowsPage):
         from atelier_desk.desktop.chat_import import Importer
 
         made = Importer(self.bridge, self.window())
-        made.said.connect(lambda text: self.move_busy.note(text, "ok"))
+        made.status_changed.connect(lambda text: self.move_busy.note(text, "ok"))
         return made
 
     async def load(self) -> None:
@@ -120,8 +120,8 @@ class DataPage(RowsPage):
         await self.held.load()
         for part in (self.waiting.heading, self.waiting):
             part.setVisible(not self.held.isHidden())
-        kept = await self.bridge.engine.files.kept()
-        self._kept.set_texts(N_("Currently stored"), lambda: retained_text(kept))
+        kept = await self.bridge.engine.files.undo_storage()
+        self._stored_row.set_texts(N_("Currently stored"), lambda: retained_text(kept))
         self._root = (await self.bridge.engine.data.folders()).root
         files, held = await self.bridge.engine.data.attachments()
 

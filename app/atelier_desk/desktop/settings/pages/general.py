@@ -38,14 +38,14 @@ class ScaleSlider(QWidget):
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         fill(QHBoxLayout(self), self.slider, self.percent, margins=(0, 0, 0, 0), spacing=10)
         self.saving = Debouncer(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))
-        self.slider.sliderMoved.connect(self.say)
+        self.slider.sliderMoved.connect(self.show_percent)
         self.slider.valueChanged.connect(self._set)
 
     def _set(self, value: int) -> None:
-        self.say(value)
+        self.show_percent(value)
         self.saving.start()
 
-    def say(self, value: int) -> None:
+    def show_percent(self, value: int) -> None:
         self.percent.setText(_("{number} %", number=value * SCALE_STEP))
         self.percent.setMinimumWidth(self.percent.fontMetrics().horizontalAdvance("200 %") + 4)
 
@@ -61,7 +61,7 @@ class Scale(Field):
             control.slider.blockSignals(True)
             control.slider.setValue(round(value / SCALE_STEP))
             control.slider.blockSignals(False)
-        control.say(control.slider.value())
+        control.show_percent(control.slider.value())
 
 
 @settings_page("general", order=10, icon="sliders-horizontal", title=N_("General"), section=N_("Application"))

@@ -22,7 +22,7 @@ from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
@@ -106,7 +106,7 @@ class McpPage(ListFormPage["McpStatus"]):
         about = N_(
             "MCP servers give agents tools of other programs. Calls to them are treated as external access, whatever the server declares."
         )
-        card.body.addWidget(say(label("", "muted", self, wrap=True), about))
+        card.body.addWidget(bind_text(label("", "muted", self, wrap=True), about))
         self.build_list(
             card,
             "mcp",
@@ -198,7 +198,7 @@ class McpPage(ListFormPage["McpStatus"]):
             return
         self.form.show_client_secret(stored=secret)
         self._show_tools(tools)
-        say(self.left_out)
+        bind_text(self.left_out)
         self.left_out.setVisible(bool(row.known.rejected))
         self._show_agents(row)
         show_lines(self.calls, [_call_line(call) for call in calls])
@@ -260,9 +260,9 @@ class McpPage(ListFormPage["McpStatus"]):
         dialog = McpImportDialog(self)
         self.dialog = dialog
         dialog.pasted.connect(self._read_text)
-        dialog.file_wanted.connect(self._read_file)
-        dialog.search_wanted.connect(self._search)
-        dialog.chosen.connect(self._take)
+        dialog.file_requested.connect(self._read_file)
+        dialog.search_requested.connect(self._search)
+        dialog.chosen.connect(self._fill_form)
         dialog.finished.connect(self._dialog_closed)
         dialog.open()
 
@@ -272,16 +272,16 @@ class McpPage(ListFormPage["McpStatus"]):
     def _read_text(self, text: str) -> None:
         async def job() -> None:
             if text.strip():
-                await self._tell(lambda: self.bridge.engine.mcp_import.read_text(text), "")
+                await self._show_read(lambda: self.bridge.engine.mcp_import.read_text(text), "")
             elif self.dialog is not None:
                 self.dialog.show_found([])
 
         self.jobs.start(job(), "read")
 
     def _read_file(self, path: str) -> None:
-        self.jobs.start(self._tell(lambda: self.bridge.engine.mcp_import.read_file(path), path), "read")
+        self.jobs.start(self._show_read(lambda: self.bridge.engine.mcp_import.read_file(path), path), "read")
 
-    async def _tell(self, read: Any, where: str) -> None:
+    async def _show_read(self, read: Any, where: str) -> None:
         """Show what was read, or why nothing could be."""
         try:
             servers = await read()
@@ -296,7 +296,7 @@ class McpPage(ListFormPage["McpStatus"]):
 
     def _search(self) -> None:
         async def job() -> None:
-            files = await self.bridge.engine.mcp_import.look()
+            files = await self.bridge.engine.mcp_import.find_files()
             self._bundle = ""
             self._found = [(f"{file.program}: {file.path}", each) for file in files for each in file.servers]
             if self.dialog is not None:
@@ -304,7 +304,7 @@ class McpPage(ListFormPage["McpStatus"]):
 
         self.jobs.start(job(), "read")
 
-    def _take(self, number: int) -> None:
+    def _fill_form(self, number: int) -> None:
         """Into the form: nothing is stored before it is saved there."""
         found = self._found[number][1] if 0 <= number < len(self._found) else None
         if self.dialog is not None:

@@ -12,7 +12,7 @@ from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.presentation.connection_tests import connection_test_text
@@ -76,7 +76,7 @@ class MediaPage(FormPage):
         for key in ("images", "images_model", "images_key"):
             self.form.row(self, card, key)
         self.key_note = KeyNote(bridge, "media", self)
-        self.key_note.variable_wanted.connect(self.form.controls["images_key_env"].setFocus)
+        self.key_note.variable_requested.connect(self.form.controls["images_key_env"].setFocus)
         card.body.addWidget(self.key_note)
         for key in ("images_key_env", "images_price"):
             self.form.row(self, card, key)
@@ -85,9 +85,9 @@ class MediaPage(FormPage):
             self.form.row(self, card, key)
         self.test_images = self._tester("images", N_("Test image generation"))
         self.test_models = self._tester("models", N_("Test 3D service"))
-        self.forget = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._forget)
+        self.forget_button = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._delete_keys)
         buttons = FlowLayout(spacing=8)
-        for button in (self.test_images, self.test_models, self.forget):
+        for button in (self.test_images, self.test_models, self.forget_button):
             buttons.addWidget(button)
         self.column.addLayout(buttons)
         self.build_foot()
@@ -126,8 +126,8 @@ class MediaPage(FormPage):
         for key in ("models_address", "models_key", "models_key_env", "models_price"):
             self.form.show_field(key, kind != "off")
         for key in ("models_address", "images_key", "models_key"):
-            say(self.form.controls[key])
-        self.forget.setVisible(self._state is not None and bool(self._state.keys))
+            bind_text(self.form.controls[key])
+        self.forget_button.setVisible(self._state is not None and bool(self._state.keys))
         self.test_images.setEnabled(entered is not None and bool(entered.images and entered.images_model))
         self.test_models.setVisible(kind != "off")
         self.test_models.setEnabled(entered is not None)
@@ -135,5 +135,5 @@ class MediaPage(FormPage):
     async def use(self, entered: MediaSettings, secrets: dict[str, str]) -> bool:
         return await self.bridge.engine.media.use(entered, self._keys(secrets))
 
-    def _forget(self) -> None:
+    def _delete_keys(self) -> None:
         self.call(self.bridge.engine.media.forget_keys())

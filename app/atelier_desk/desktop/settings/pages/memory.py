@@ -18,7 +18,7 @@ from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
-from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
 from atelier_desk.domain import limits
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
@@ -112,7 +112,7 @@ class MemoryPage(RowsPage):
         self.action_row(move, N_("Export memories"), N_("One JSON file, without embeddings."), N_("Export…"), self._ask_export)
         self.action_row(move, N_("Import memories"), N_("Existing memories are not changed."), N_("Import…"), self._ask_import)
         move.body.addWidget(self.moving)
-        self.form.changed.connect(self.busy.forget)
+        self.form.changed.connect(self.busy.clear_message)
         self.form.changed.connect(self._show_fields)
         self._show_fields()
 
@@ -129,7 +129,7 @@ class MemoryPage(RowsPage):
         self._show_state(await self.bridge.engine.memories.reembed_state(), running)
         self._check()
         self._described = await self.bridge.engine.memories.describe()  # last: of many thousands it takes a moment
-        say(self.stats)
+        bind_text(self.stats)
 
     def _on_changed(self, topic: Topic, id: str) -> None:
         if topic == "memory" and id == REEMBED and self._state.get("state") == "running":
@@ -203,7 +203,7 @@ class MemoryPage(RowsPage):
 
     def _revert(self) -> None:
         self.form.show_values(self._saved or EmbedderSettings())
-        self.busy.forget()
+        self.busy.clear_message()
         self._show_fields()
 
     def _apply(self) -> None:
@@ -237,7 +237,7 @@ class MemoryPage(RowsPage):
         now, left = state["state"], state["left"]
         paused = now == "paused"
         self.pause.setVisible(paused or (now == "running" and not self.busy.running))
-        say(self.pause, N_("Continue") if paused else N_("Pause"))
+        bind_text(self.pause, N_("Continue") if paused else N_("Pause"))
         if running:
             self._show_progress(*running)
         elif paused:

@@ -14,7 +14,7 @@ from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, w
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import SearchField
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_, _
@@ -102,7 +102,7 @@ class PromptsPage(ListFormPage[Prompt]):
 
     def show_list(self) -> None:
         super().show_list()
-        say(self.nothing)
+        bind_text(self.nothing)
         self.nothing.setVisible(not self.list.count())
 
     def _nothing(self) -> str:
@@ -123,8 +123,8 @@ class PromptsPage(ListFormPage[Prompt]):
             self.buttons[name].setEnabled(prompt is not None)
         if prompt is not None and prompt.tainted:
             self.save.setEnabled(True)
-        say(self.facts)
-        say(self.warning)
+        bind_text(self.facts)
+        bind_text(self.warning)
         self.warning.setVisible(bool(self.warning.text()))
 
     def _facts(self) -> str:

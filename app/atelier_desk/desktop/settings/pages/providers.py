@@ -23,7 +23,7 @@ from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_text, usual_url
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
@@ -93,7 +93,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.tool_calls = control(ComboBox(self), "model-tool-calls")
         for value in (None, True, False):
             self.tool_calls.addItem("", value)
-        say(self.tool_calls, items=TOOL_CALLS, name=N_("Tool calls of the selected model"))
+        bind_text(self.tool_calls, items=TOOL_CALLS, name=N_("Tool calls of the selected model"))
         self.tool_calls.activated.connect(self._choose_tool_calls)
         self.models.itemSelectionChanged.connect(self._check_model)
         self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
@@ -120,7 +120,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.form = ProviderForm(self)
         card.body.addWidget(self.form)
         self.get_key = control(QPushButton(self), "provider-get-key", look="link", on=self._open_keys)
-        self.forget = control(
+        self.forget_button = control(
             QPushButton(self),
             "provider-forget-key",
             N_("Forget the key"),
@@ -131,13 +131,13 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.use_found = control(QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found)
         self.use_found.hide()
         self.key_note = KeyNote(self.bridge, "provider", self)
-        self.key_note.variable_wanted.connect(self.form.env.setFocus)
+        self.key_note.variable_requested.connect(self.form.env.setFocus)
         self._users: list[Agent] = []
         self.use_model = control(
             QPushButton(self), "provider-use", self._use_words, name=lambda: self._use_words() or _("Model"), on=self._use_model
         )
         self.use_model.hide()
-        self.form.beside_key(self.key_note, self.get_key, self.forget)
+        self.form.set_key_note(self.key_note, self.get_key, self.forget_button)
         fill(card.body, self.use_found, fill(QHBoxLayout(), self.use_model, 1))
         self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
         self.build_foot("provider", self.test)
@@ -152,7 +152,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self._users = await self.bridge.engine.agents.of_default_model()
         settings = await self.bridge.engine.settings.get()
         self._favourites, self._last = settings.favourite_models, settings.last_model
-        self._tell_day(await self.bridge.engine.models.list_state())
+        self._show_list_day(await self.bridge.engine.models.list_state())
         await self.held.load()
         found: list[ProviderConfig] = await self.bridge.engine.providers.list()
         if self.chosen != self.picked and not self.editing():
@@ -162,7 +162,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     async def load(self) -> None:
         await super().load()
         if self._wanted:
-            self._go_to_wanted()
+            self._open_requested()
 
     def line(self, config: ProviderConfig) -> ListLine:
         facts = [kind_text(config.kind), config.base_url or usual_url(config.kind)]
@@ -194,7 +194,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self._wanted = name
         self.reload()
 
-    def _go_to_wanted(self) -> None:
+    def _open_requested(self) -> None:
         wanted, self._wanted = self._wanted, ""
         names = [config.name for config in self.things]
         if wanted in names:
@@ -236,7 +236,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             except Exception as error:
                 self.refreshing.note(error_text(error), "error")
                 return
-            self._tell_day(state)
+            self._show_list_day(state)
             self.refreshing.note(ngettext("Up to date: {n} model.", "Up to date: {n} models.", state.models), "ok")
             await self._load_models(self.chosen)
 
@@ -244,9 +244,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if fetching is not None:
             self.refreshing.watch(fetching, N_("Fetching the list from models.dev…"))
 
-    def _tell_day(self, state: ListState) -> None:
+    def _show_list_day(self, state: ListState) -> None:
         self._list = state
-        say(self.list_day, self._day_text)
+        bind_text(self.list_day, self._day_text)
 
     def _day_text(self) -> str:
         """What stands in the table where nobody entered anything and the server says nothing."""
@@ -286,7 +286,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         info = self._proposed()
         used = self._users[0].config if self._users else None
         there = info is not None and used is not None and (used.provider, used.model) != (info.provider, info.name)
-        say(self.use_model)
+        bind_text(self.use_model)
         self.use_model.setVisible(there)
 
     def _use_model(self) -> None:
@@ -341,11 +341,11 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.buttons["remove"].setEnabled(config is not None and not is_builtin(config.kind))
         self.test.setEnabled(self.form.complete())
         there = self._state(config) in (KeyState.SAVED, KeyState.SESSION)
-        self.forget.setVisible(there)
+        self.forget_button.setVisible(there)
         preset = self.form.preset()
         self._keys = preset.keys if preset is not None else ""
         self.get_key.setVisible(bool(self._keys) and not there)
-        say(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
+        bind_text(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
 
     def _open_keys(self) -> None:
         QDesktopServices.openUrl(QUrl(self._keys))
@@ -415,7 +415,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         """A button for the address where the server did answer."""
         self._found_url = health.found_url if config.kind == health.found_kind else ""
         self.use_found.setVisible(bool(self._found_url))
-        say(self.use_found, lambda: _("Use {url}", url=self._found_url))
+        bind_text(self.use_found, lambda: _("Use {url}", url=self._found_url))
 
     def _use_found(self) -> None:
         self.form.url.setText(self._found_url)

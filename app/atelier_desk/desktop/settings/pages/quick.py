@@ -18,7 +18,7 @@ from atelier_desk.desktop.system.integration import SystemLink, system_link
 from atelier_desk.desktop.system.notifications import REPLY
 from atelier_desk.desktop.system.shortcut import KeyState
 from atelier_desk.desktop.tray import there_is_a_tray
-from atelier_desk.desktop.widgets import control, fill, label, say
+from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import made, text_of
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -80,13 +80,13 @@ class QuickPage(RowsPage):
         self._card = self.add(Section(N_("SYSTEM-WIDE SHORTCUT"), on))
         self.field = KeyField("quick-key", N_("Quick ask in any program"), self)
         self.field.recorded.connect(self._recorded)
-        self.field.reset_wanted.connect(lambda: self.store("quick_key", Settings().quick_key))
+        self.field.reset_requested.connect(lambda: self.store("quick_key", Settings().quick_key))
         self._key_row = self.row(self._card, self.field, N_("Shortcut"), self._key_words)
         self.again = control(QPushButton(self), "quick-key-again", N_("Try again"), on=self._again)
         fill(self._card.body, fill(QHBoxLayout(), self.again, 1))
         self._card.body.addSpacing(8)
         words = label("", "small", self, wrap=True)
-        say(
+        bind_text(
             words,
             N_(
                 "If no shortcut can be registered, assign one to this command in your system's keyboard settings. It "
@@ -105,16 +105,16 @@ class QuickPage(RowsPage):
         super().showEvent(event)
         if self._link is None and (link := system_link(self)) is not None:
             self._link = link
-            link.shortcut.changed.connect(self._say_states)
-            link.notifications.changed.connect(self._say_states)
-        self._say_states()
+            link.shortcut.changed.connect(self._update_states)
+            link.notifications.changed.connect(self._update_states)
+        self._update_states()
 
     def show_settings(self, settings: Settings) -> None:
         super().show_settings(settings)
         self._keys = settings.quick_key
         self.field.show_keys(QKeySequence(self._keys), self._keys == Settings().quick_key)
         self.field.setEnabled(settings.quick_key_on)
-        self._say_states()
+        self._update_states()
 
     @staticmethod
     def command_line() -> str:
@@ -128,7 +128,7 @@ class QuickPage(RowsPage):
     def _key_words(self) -> str:
         return shortcut_text(self._state, QKeySequence(self._keys).toString(QKeySequence.SequenceFormat.NativeText))
 
-    def _say_states(self) -> None:
+    def _update_states(self) -> None:
         """Say anew what depends on the system."""
         self._key_row.set_texts(N_("Shortcut"), self._key_words)
         for row in self._answers.findChildren(Row):

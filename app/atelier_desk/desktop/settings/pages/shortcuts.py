@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.settings.key_field import KeyField
 from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import label, say
+from atelier_desk.desktop.widgets import bind_text, label
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.controls import native_keys
 from atelier_desk.support.i18n import N_, _
@@ -56,8 +56,8 @@ class ShortcutsPage(SettingsPage):
         grid.setColumnStretch(0, 1)
         grid.setVerticalSpacing(8)
         for number, (text, keys) in enumerate(FIXED):
-            grid.addWidget(say(label("", "", self, wrap=True), text), number, 0)
-            grid.addWidget(say(label("", "pill", self), partial(_native, keys)), number, 1, Qt.AlignmentFlag.AlignVCenter)
+            grid.addWidget(bind_text(label("", "", self, wrap=True), text), number, 0)
+            grid.addWidget(bind_text(label("", "pill", self), partial(_native, keys)), number, 1, Qt.AlignmentFlag.AlignVCenter)
         fixed.body.addLayout(grid)
         self.end()
 
@@ -90,7 +90,7 @@ class ShortcutsPage(SettingsPage):
     def _add(self, spec: ActionSpec) -> None:
         field = KeyField(spec.name, spec.text, self)
         field.recorded.connect(partial(self._recorded, spec))
-        field.reset_wanted.connect(partial(self._reset, spec))
+        field.reset_requested.connect(partial(self._reset, spec))
         row = self._rows[spec.name] = self.row(self._cards[spec.group], field, spec.text)
         row.caption.setBuddy(field.button)
 

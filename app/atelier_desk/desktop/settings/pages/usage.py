@@ -19,7 +19,7 @@ from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
-from atelier_desk.desktop.widgets import bind, control, fill, label, say
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.flow import FlowLayout
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain.base import utc_now
@@ -67,7 +67,7 @@ class UsagePage(SettingsPage):
         self.picture = self.section()
         self.chart = control(BarChart(self), "usage-chart")
         self.legend = label("", "small", self, wrap=True)
-        self.empty = say(label("", "muted", self, wrap=True), N_("No usage in this period"))
+        self.empty = bind_text(label("", "muted", self, wrap=True), N_("No usage in this period"))
         fill(self.picture.body, self.summary, self.chart, self.legend, self.empty)
         self._add_month()
         self.table = UsageTable(self._named, self)
@@ -96,8 +96,8 @@ class UsagePage(SettingsPage):
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")
         section.body.addWidget(self.month)
-        say(self.month, lambda: month_text(self._month) if self._month is not None else "")
-        section.body.addWidget(say(label("", "small", self, wrap=True), CURRENCY))
+        bind_text(self.month, lambda: month_text(self._month) if self._month is not None else "")
+        section.body.addWidget(bind_text(label("", "small", self, wrap=True), CURRENCY))
         self.unpriced = control(QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow)
         about = N_(
             "With a limit, Atelier sends no request whose price it does not know. Allow them until the month ends: they do not count."
@@ -130,13 +130,13 @@ class UsagePage(SettingsPage):
             self.limit.setValue(self._month.limit)
             self.limit.blockSignals(False)
         self.unpriced.setChecked(self._month.unpriced)
-        say(self.month)
+        bind_text(self.month)
 
     def _chooser(self, name: str, choices: Sequence[tuple[object, str]], said: str) -> QComboBox:
         box = control(ComboBox(self), name)
         for value, _text in choices:
             box.addItem("", value)
-        return say(box, items=[text for _value, text in choices], name=said)
+        return bind_text(box, items=[text for _value, text in choices], name=said)
 
     async def load(self) -> None:
         usage = self.bridge.engine.usage

@@ -14,7 +14,7 @@ from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import FlowLayout, control, label, say
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -68,19 +68,19 @@ class WebPage(FormPage):
         for key in ("search", "address", "key"):
             self.form.row(self, card, key)
         self.key_note = KeyNote(bridge, "web", self)
-        self.key_note.variable_wanted.connect(self.form.controls["key_env"].setFocus)
+        self.key_note.variable_requested.connect(self.form.controls["key_env"].setFocus)
         card.body.addWidget(self.key_note)
         self.form.row(self, card, "key_env")
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test))
-        self.forget = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._forget)
+        self.forget_button = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._delete_key)
         buttons = FlowLayout(spacing=8)
-        for button in (self.test, self.forget):
+        for button in (self.test, self.forget_button):
             buttons.addWidget(button)
         card.body.addLayout(buttons)
         made = self.section(N_("PAGES THAT NEED JAVASCRIPT"))
         for key in ("scripts", "browser"):
             self.form.row(self, made, key)
-        self.found = control(label("", "muted", self, wrap=True), "web-browser-found", self._browser_said)
+        self.found = control(label("", "muted", self, wrap=True), "web-browser-found", self._browser_text)
         made.body.addWidget(self.found)
         pages = self.section(N_("FETCHED PAGES"))
         self.stats = control(label("", "muted", self, wrap=True), "web-stats", self._counts)
@@ -96,7 +96,7 @@ class WebPage(FormPage):
         await self.held.load()
         self.clear.setEnabled(self._state.pages > 0)
         for widget in (self.found, self.stats, self.form.controls["browser"]):
-            say(widget)
+            bind_text(widget)
         return self._state.settings
 
     def _counts(self) -> str:
@@ -105,7 +105,7 @@ class WebPage(FormPage):
         counted = ngettext("{count} page", "{count} pages", self._state.pages, count=number(self._state.pages))
         return f"{counted} · {size(self._state.size)}"
 
-    def _browser_said(self) -> str:
+    def _browser_text(self) -> str:
         state = self._state
         if state is None:
             return ""
@@ -149,9 +149,9 @@ class WebPage(FormPage):
         self.form.show_field("browser", scripts)
         self.found.setVisible(scripts and self._state is not None)
         for key in ("address", "key"):
-            say(self.form.controls[key])
+            bind_text(self.form.controls[key])
         self.test.setEnabled(entered is not None and self.complete(entered) and kind != "off")
-        self.forget.setVisible(self._has_key())
+        self.forget_button.setVisible(self._has_key())
 
     async def use(self, entered: WebSettings, secrets: dict[str, str]) -> bool:
         return await self.bridge.engine.web.use(entered, self._key(secrets))
@@ -164,7 +164,7 @@ class WebPage(FormPage):
     def _key(self, secrets: dict[str, str]) -> str:
         return secrets.get("key", "") if ENGINES[self._kind()].keyed else ""
 
-    def _forget(self) -> None:
+    def _delete_key(self) -> None:
         self.call(self.bridge.engine.web.forget_key(self._kind()))
 
     def _clear(self) -> None:

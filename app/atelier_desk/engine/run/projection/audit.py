@@ -12,7 +12,7 @@ from atelier_desk.domain.permission import Action
 from atelier_desk.engine.run.projection.projection import Projection, ProjectionInput
 from atelier_desk.llm.secrets import redact
 
-_SAID = {
+_DECISIONS = {
     ApprovalStatus.APPROVED: AuditDecision.APPROVED,
     ApprovalStatus.REJECTED: AuditDecision.REJECTED,
     ApprovalStatus.CANCELLED: AuditDecision.CANCELLED,
@@ -40,7 +40,7 @@ def decided(at: ProjectionInput, body: ApprovalDecided, asked: ApprovalRequest, 
     by = "nobody" if body.note == NOBODY_TO_ASK else body.decided_by
     # Other notes are the program's own texts for the agent.
     note = cut(redact(hide_secrets(body.note))) if by == "user" else ""
-    said = {"decision": _SAID[body.status], "decided_by": by, "note": note, "edited": edited, "reason": asked.reason}
+    said = {"decision": _DECISIONS[body.status], "decided_by": by, "note": note, "edited": edited, "reason": asked.reason}
     out.audit.append(_entry(at, asked, **said, **texts))
 
 

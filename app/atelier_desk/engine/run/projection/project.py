@@ -72,15 +72,15 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: R
         projector(ProjectionInput(event, before, after, totals), event.body, out)
     queueing.follow(ProjectionInput(event, before, after, totals), out)
     changed = before is not None and before.status is not after.status
-    if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.said):
-        out.said.append(_status(after.status))
+    if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.payloads):
+        out.payloads.append(_status(after.status))
     return out
 
 
 def project_task(body: TaskChanged) -> Projection:
     """Return the projection of a person's task change, which belongs to no run."""
     deleted = body.action == "delete"
-    return Projection(said=[_task_news(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
+    return Projection(payloads=[_task_news(body)], tasks=[] if deleted else [body.task], deleted_tasks=[body.task.id] if deleted else [])
 
 
 def _status(status: RunStatus) -> payloads.RunStatusChanged:
@@ -94,15 +94,15 @@ def _reply(message_id: str, content: str, **more: Any) -> payloads.MessageAdded:
 @on(RunStarted)
 def _run_started(at: ProjectionInput, body: RunStarted, out: Projection) -> None:
     if body.parent_run_id is None:
-        out.said.append(payloads.WorkflowStart())
+        out.payloads.append(payloads.WorkflowStart())
         out.workflow.update(status=WorkflowStatus.RUNNING, head_run_id=at.event.run_id)
-    out.said.append(_status(RunStatus.PROCESSING))
+    out.payloads.append(_status(RunStatus.PROCESSING))
 
 
 @on(UserMessage)
 def _user_message(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
     if not queueing.waits(at.after, body.message_id):
-        queueing.say(at, body, out)
+        queueing.append_message(at, body, out)
 
 
 @on(ModelReplied)
@@ -111,7 +111,7 @@ def _model_replied(at: ProjectionInput, body: ModelReplied, out: Projection) -> 
     finish = reply.finish_reason
     # A reply with only tool calls has nothing to show.
     if reply.content or reply.reasoning or not reply.tool_calls:
-        out.said.append(
+        out.payloads.append(
             _reply(
                 body.message_id,
                 reply.content,
@@ -136,7 +136,7 @@ def _model_replied(at: ProjectionInput, body: ModelReplied, out: Projection) -> 
             provider=body.provider,
             usage=body.usage,
             duration_ms=body.duration_ms,
-            details={} if finish.whole else {"finish_reason": finish.value},
+            details={} if finish.complete else {"finish_reason": finish.value},
         )
     )
     if at.after.parent_run_id is None:
@@ -150,7 +150,7 @@ def _count(at: ProjectionInput, added: Usage, out: Projection, **told: Any) -> N
     team = at.totals.teams.get(root, Usage()) + added
     out.workflow.update(usage=total)
     out.team = (root, team)
-    out.said.append(
+    out.payloads.append(
         payloads.UsageUpdated(
             tokens_input=added.tokens_input,
             tokens_output=added.tokens_output,
@@ -178,7 +178,7 @@ def _sum(usage: Usage) -> payloads.UsageTotals:
 @on(ReplyCutOff)
 def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> None:
     if body.content or body.reasoning:  # otherwise only pieces of a call arrived, and there is nothing to show
-        out.said.append(_reply(body.message_id, body.content, reasoning=body.reasoning, cut_off=True))
+        out.payloads.append(_reply(body.message_id, body.content, reasoning=body.reasoning, cut_off=True))
         row = message(
             at,
             MessageRole.ASSISTANT,
@@ -198,7 +198,7 @@ def _reply_cut_off(at: ProjectionInput, body: ReplyCutOff, out: Projection) -> N
 @on(PictureDescribed)
 @on(MediaPaid)
 @on(SampledForServer)
-def _used_beside(
+def _count_side_usage(
     at: ProjectionInput, body: TitleGenerated | MemoryExtractionDone | PictureDescribed | MediaPaid | SampledForServer, out: Projection
 ) -> None:
     _count_part(at, body.usage, out)
@@ -214,7 +214,7 @@ def _retry(at: ProjectionInput, out: Projection, reason: str, details: dict[str,
     """Maintain one transcript item per ``topic``: each attempt replaces the previous one."""
     row = notice(at, "retry", reason=reason, **details)
     row = row.model_copy(update={"id": stable_id(f"{at.event.run_id}:{at.after.retried_since}", topic)})
-    out.said.append(payloads.Retry(reason=reason, details=details, message_id=row.id))
+    out.payloads.append(payloads.Retry(reason=reason, details=details, message_id=row.id))
     if reason != LOADING:
         # Loading a model is shown meanwhile, but not kept in the conversation.
         out.messages.append(row)
@@ -234,7 +234,7 @@ def _pictures_refused(at: ProjectionInput, body: ImagesRejected, out: Projection
 
 @on(ToolCallStarted)
 def _tool_started(at: ProjectionInput, body: ToolCallStarted, out: Projection) -> None:
-    out.said.append(
+    out.payloads.append(
         payloads.ToolStart(
             **call_place(at, body.call_id),
             tool=body.tool,
@@ -279,7 +279,7 @@ def _execution(at: ProjectionInput, intent: ToolCallStarted, started_at: datetim
 @on(ToolCallFinished)
 def _tool_finished(at: ProjectionInput, body: ToolCallFinished, out: Projection) -> None:
     call = at.before.call(body.call_id) if at.before else None
-    out.said.append(
+    out.payloads.append(
         payloads.ToolEnd(
             call_id=body.call_id,
             tool=body.tool,
@@ -311,7 +311,7 @@ def _tool_finished(at: ProjectionInput, body: ToolCallFinished, out: Projection)
 
 @on(OutputShown)
 def _output_shown(at: ProjectionInput, body: OutputShown, out: Projection) -> None:
-    out.said.append(_reply(body.message_id, body.content, output_type=body.output_type))
+    out.payloads.append(_reply(body.message_id, body.content, output_type=body.output_type))
     out.messages.append(
         message(
             at, MessageRole.ASSISTANT, id=body.message_id, kind="output", content=body.content, details={"output_type": body.output_type}
@@ -333,7 +333,7 @@ def _task_news(body: TaskChanged) -> payloads.TaskNews:
 @on(TaskChanged)
 def _task_changed(at: ProjectionInput, body: TaskChanged, out: Projection) -> None:
     changed = project_task(body)
-    out.said += changed.said
+    out.payloads += changed.payloads
     out.tasks += changed.tasks
     out.deleted_tasks += changed.deleted_tasks
 
@@ -342,8 +342,8 @@ def _task_changed(at: ProjectionInput, body: TaskChanged, out: Projection) -> No
 def _question_asked(at: ProjectionInput, body: QuestionAsked, out: Projection) -> None:
     question = body.question
     pending = at.totals.pending_questions + 1
-    out.said.append(payloads.UserQuestionStart(user_question=_asked(at, question), pending=pending))
-    out.said.append(_status(RunStatus.AWAITING_USER))
+    out.payloads.append(payloads.UserQuestionStart(user_question=_asked(at, question), pending=pending))
+    out.payloads.append(_status(RunStatus.AWAITING_USER))
     out.questions.append(question)
     out.workflow.update(pending_questions=pending, status=WorkflowStatus.WAITING)
 
@@ -379,10 +379,12 @@ def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Project
         over = asked.model_copy(update=answered)
         out.questions.append(over)
         answer = over.answer
-    out.said.append(payloads.UserQuestionComplete(question_id=body.question_id, status=body.status.value, pending=pending, answer=answer))
+    out.payloads.append(
+        payloads.UserQuestionComplete(question_id=body.question_id, status=body.status.value, pending=pending, answer=answer)
+    )
     out.workflow.update(pending_questions=pending)
     if at.after.status is RunStatus.PROCESSING:
-        out.said.append(_status(RunStatus.PROCESSING))
+        out.payloads.append(_status(RunStatus.PROCESSING))
         out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING, pending_questions=pending))
 
 
@@ -390,7 +392,7 @@ def _question_answered(at: ProjectionInput, body: QuestionAnswered, out: Project
 def _context_compacted(at: ProjectionInput, body: ContextCompacted, out: Projection) -> None:
     details: dict[str, Any] = {"dropped": len(body.dropped), "tokens_before": body.tokens_before, "tokens_after": body.tokens_after}
     shown = {**details, "summary": body.summary} if body.summary else details
-    out.said.append(payloads.ContextCompacted(reason=body.method, details=shown))
+    out.payloads.append(payloads.ContextCompacted(reason=body.method, details=shown))
     out.messages.append(notice(at, "context_compacted", content=body.summary, method=body.method, **details))
     _count_part(at, body.usage, out)
 
@@ -402,7 +404,7 @@ def _injected(at: ProjectionInput, body: Injected, out: Projection) -> None:
         return
     details: dict[str, Any] = {"tasks": len(at.after.open_tasks)} if body.reason == ARE_YOU_DONE else {}
     row = notice(at, "nudge", reason=body.reason, **details)
-    out.said.append(payloads.Nudge(reason=body.reason, details=details, message_id=row.id))
+    out.payloads.append(payloads.Nudge(reason=body.reason, details=details, message_id=row.id))
     out.messages.append(row)
 
 
@@ -411,14 +413,14 @@ def _limit_reached(at: ProjectionInput, body: LimitReached, out: Projection) -> 
     details: dict[str, Any] = {"value": body.value, "cap": body.cap}
     if body.needed:
         details |= {"needed": body.needed, "left": body.left}
-    out.said.append(payloads.LimitReached(reason=body.limit.value, details=details))
+    out.payloads.append(payloads.LimitReached(reason=body.limit.value, details=details))
     out.messages.append(notice(at, "limit_reached", limit=body.limit.value, **details))
 
 
 @on(LoopDetected)
 def _loop_detected(at: ProjectionInput, body: LoopDetected, out: Projection) -> None:
     details: dict[str, Any] = {"tool": body.tool, "count": body.count}
-    out.said.append(payloads.LoopDetected(reason=body.action, details=details))
+    out.payloads.append(payloads.LoopDetected(reason=body.action, details=details))
     out.messages.append(notice(at, "loop_detected", action=body.action, **details))
 
 
@@ -428,7 +430,7 @@ def _servers_lacking(at: ProjectionInput, body: ServersLacking, out: Projection)
         return
     details: dict[str, Any] = {"problems": [each.model_dump(mode="json") for each in body.problems]}
     row = notice(at, "servers_lacking", **details)
-    out.said.append(payloads.ServersLacking(details=details, message_id=row.id))
+    out.payloads.append(payloads.ServersLacking(details=details, message_id=row.id))
     out.messages.append(row)
 
 
@@ -437,7 +439,7 @@ def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
     if body.reason is PauseReason.INTERRUPTED:
         _interrupted(at, body, out)
         return
-    out.said.append(_status(RunStatus.PAUSED))
+    out.payloads.append(_status(RunStatus.PAUSED))
     if at.after.parent_run_id is not None:
         if body.reason is not PauseReason.USER:
             # Others may continue working, but somebody has to look.
@@ -445,34 +447,34 @@ def _run_paused(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
     else:
         out.workflow.update(status=WorkflowStatus.PAUSED)
         if body.reason in (PauseReason.LIMIT, PauseReason.LOOP):
-            out.said.append(payloads.WorkflowComplete(status="limited"))
+            out.payloads.append(payloads.WorkflowComplete(status="limited"))
 
 
 def _interrupted(at: ProjectionInput, body: RunPaused, out: Projection) -> None:
     """Mark the workflow as interrupted if any of its agents was, unless a person's answer is also pending."""
-    out.said.append(payloads.RunStatusChanged(status=RunStatus.INTERRUPTED.value, ended=body.ended or ""))
+    out.payloads.append(payloads.RunStatusChanged(status=RunStatus.INTERRUPTED.value, ended=body.ended or ""))
     out.messages.append(notice(at, "run_interrupted", ended=body.ended))
     out.workflow.update(waiting_or(at, WorkflowStatus.INTERRUPTED))
 
 
 @on(RunResumed)
 def _run_resumed(at: ProjectionInput, body: RunResumed, out: Projection) -> None:
-    out.said.append(_status(at.after.status))
+    out.payloads.append(_status(at.after.status))
     out.workflow.update(waiting_or(at, WorkflowStatus.RUNNING))
 
 
 @on(RunFailed)
 def _run_failed(at: ProjectionInput, body: RunFailed, out: Projection) -> None:
     told: dict[str, Any] = body.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
-    out.said.append(payloads.Failure(message=body.message, **told))
+    out.payloads.append(payloads.Failure(message=body.message, **told))
     out.messages.append(notice(at, "error", content=body.message, **told))
-    out.said.append(_status(RunStatus.ERROR))
+    out.payloads.append(_status(RunStatus.ERROR))
     if at.after.parent_run_id is None:
-        out.said.append(payloads.WorkflowComplete(status="error", error=body.message))
+        out.payloads.append(payloads.WorkflowComplete(status="error", error=body.message))
         out.workflow.update(status=WorkflowStatus.ERROR)
 
 
-def _last_said(state: RunState) -> str:
+def _last_reply_text(state: RunState) -> str:
     """Return the text of the run's last reply."""
     return next((entry.text for entry in reversed(state.entries) if entry.kind is EntryKind.REPLY), "")
 
@@ -483,23 +485,23 @@ def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> No
     if body.misfit:
         details = {"problem": body.misfit}
         told = notice(at, "misfit", **details).model_copy(update={"id": stable_id(at.event.id, "misfit")})
-        out.said.append(payloads.Misfit(details=details, message_id=told.id))
+        out.payloads.append(payloads.Misfit(details=details, message_id=told.id))
         out.messages.append(told)
     answer = handed_over(body.summary, body.result) if body.status is RunStatus.COMPLETED else ""
-    if answer and answer.strip() not in _last_said(at.after):
+    if answer and answer.strip() not in _last_reply_text(at.after):
         row = message(at, MessageRole.ASSISTANT, kind="output", content=answer, details={"output_type": "result"})
-        out.said.append(_reply(row.id, answer, output_type="result"))
+        out.payloads.append(_reply(row.id, answer, output_type="result"))
         out.messages.append(row)
     if body.status is not RunStatus.COMPLETED:
         row = notice(at, "run_finished", content=body.summary or body.error, status=body.status.value)
         status = status.model_copy(update={"message_id": row.id, "content": row.content})
         out.messages.append(row)
-    out.said.append(status)
+    out.payloads.append(status)
     if at.after.parent_run_id is None:
-        cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.whole
+        cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.complete
         finish = at.after.finish.value if cut_short else ""
         fits = body.status is RunStatus.COMPLETED and not body.misfit and at.after.agent.answer_schema is not None
         data = answers.read(body.result) if fits else None
-        out.said.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data))
+        out.payloads.append(payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data))
         finals = {RunStatus.COMPLETED: WorkflowStatus.COMPLETED, RunStatus.ERROR: WorkflowStatus.ERROR}
         out.workflow.update(status=finals.get(body.status, WorkflowStatus.IDLE))

@@ -30,7 +30,7 @@ from atelier_desk.engine.run.projection.projection import Projection, Projection
 @on(ApprovalRequested)
 def _approval_requested(at: ProjectionInput, body: ApprovalRequested, out: Projection) -> None:
     pending = at.totals.pending_approvals + 1
-    out.said.append(_required(at, body.approval, pending))
+    out.payloads.append(_required(at, body.approval, pending))
     out.approvals.append(body.approval)
     out.workflow.update(pending_approvals=pending, status=WorkflowStatus.WAITING)
 
@@ -63,7 +63,7 @@ def _asked(at: ProjectionInput, approval_id: str) -> ApprovalRequest | None:
 @on(ApprovalDecided)
 def _approval_decided(at: ProjectionInput, body: ApprovalDecided, out: Projection) -> None:
     pending = max(0, at.totals.pending_approvals - 1)
-    out.said.append(
+    out.payloads.append(
         payloads.ValidationResponse(
             validation_id=body.approval_id,
             call_id=body.call_id,
@@ -98,7 +98,7 @@ def _approval_decided(at: ProjectionInput, body: ApprovalDecided, out: Projectio
 def _approval_asked_again(at: ProjectionInput, body: ApprovalAskedAgain, out: Projection) -> None:
     again = next((request for request in at.after.requests if request.id == body.approval_id), None)
     if again is not None:
-        out.said.append(_required(at, again, at.totals.pending_approvals))
+        out.payloads.append(_required(at, again, at.totals.pending_approvals))
         out.approvals.append(again)
 
 
@@ -117,7 +117,7 @@ def _child_started(at: ProjectionInput, body: ChildStarted, out: Projection) -> 
     if child is not None:
         kind, withheld = child.kind.value, tuple(child.withheld)
         start = payloads.SubAgentStart(**_named(child), kind=kind, stage=child.stage, background=child.background, withheld=withheld)
-        out.said.append(start)
+        out.payloads.append(start)
 
 
 @on(ChildFinished)
@@ -128,21 +128,21 @@ def _child_finished(at: ProjectionInput, body: ChildFinished, out: Projection) -
     well = body.status is ChildStatus.COMPLETED
     kind = payloads.SubAgentComplete if well else payloads.SubAgentError
     error = "" if well else body.error or body.status.value
-    out.said.append(kind(**_named(child), status=body.status.value, report=body.report, metrics=child.metrics, error=error))
+    out.payloads.append(kind(**_named(child), status=body.status.value, report=body.report, metrics=child.metrics, error=error))
 
 
 @on(ChildAsked)
 def _child_asked(at: ProjectionInput, body: ChildAsked, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
-        out.said.append(payloads.SubAgentQuestion(**_named(child), question=body.message))
+        out.payloads.append(payloads.SubAgentQuestion(**_named(child), question=body.message))
 
 
 @on(ChildAnswered)
 def _child_answered(at: ProjectionInput, body: ChildAnswered, out: Projection) -> None:
     child = _child(at, body.child_id)
     if child is not None:
-        out.said.append(payloads.SubAgentAnswer(**_named(child), content=body.text, by=body.by))
+        out.payloads.append(payloads.SubAgentAnswer(**_named(child), content=body.text, by=body.by))
 
 
 @on(ParentAsked)
@@ -158,14 +158,14 @@ def _parent_answered(at: ProjectionInput, body: ParentAnswered, out: Projection)
 @on(EntryPinned)
 def _entry_pinned(at: ProjectionInput, body: EntryPinned, out: Projection) -> None:
     reason = "pinned" if body.pinned else "unpinned"
-    out.said.append(payloads.ContextChanged(reason=reason, origin=body.origin, message_id=body.message_id))
+    out.payloads.append(payloads.ContextChanged(reason=reason, origin=body.origin, message_id=body.message_id))
     if body.message_id:
         out.pins[body.message_id] = body.pinned
 
 
 @on(CompactionUndone)
 def _compaction_undone(at: ProjectionInput, body: CompactionUndone, out: Projection) -> None:
-    out.said.append(payloads.ContextChanged(reason="undone", origin=body.origin))
+    out.payloads.append(payloads.ContextChanged(reason="undone", origin=body.origin))
 
 
 @on(RightsNarrowed)
@@ -181,5 +181,5 @@ def _rights_narrowed(at: ProjectionInput, body: RightsNarrowed, out: Projection)
         "stricter": body.mode is not None or body.settings is not None,
     }
     row = notice(at, "rights_narrowed", **details)
-    out.said.append(payloads.RightsNarrowed(details=details, message_id=row.id))
+    out.payloads.append(payloads.RightsNarrowed(details=details, message_id=row.id))
     out.messages.append(row)

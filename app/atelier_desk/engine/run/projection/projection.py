@@ -44,11 +44,11 @@ class RunTotals:
 class Projection:
     """Everything one event changes outside the journal.
 
-    ``said``: its stream events; ``workflow``: changed fields of the workflow's row; ``team``: new total of a root run
+    ``payloads``: its stream events; ``workflow``: changed fields of the workflow's row; ``team``: new total of a root run
     with everything below it; ``pins``: by message id, whether it is pinned.
     """
 
-    said: list[Payload] = field(default_factory=list)
+    payloads: list[Payload] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     executions: list[ToolExecution] = field(default_factory=list)
     questions: list[UserQuestion] = field(default_factory=list)

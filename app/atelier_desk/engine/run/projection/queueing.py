@@ -35,8 +35,8 @@ def follow(at: ProjectionInput, out: Projection) -> None:
         out.deleted_messages += [each.message_id for each in gone]
     else:
         for each in gone:
-            say(at, each, out)
-    out.said.append(payloads.QueueShown(messages=tuple(map(waiting, at.after.queued))))
+            append_message(at, each, out)
+    out.payloads.append(payloads.QueueShown(messages=tuple(map(waiting, at.after.queued))))
 
 
 def waiting(body: UserMessage) -> payloads.Waiting:
@@ -62,10 +62,10 @@ def _texts(body: UserMessage) -> tuple[TextFile, ...]:
     return (*body.files, TextFile(name=name[-limits.ATTACHED_NAME :], text=body.invoked.text))
 
 
-def say(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
+def append_message(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
     """Add a message to the conversation, after everything else from the same event."""
-    out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.said)))
-    out.said.append(
+    out.messages.append(_row(at, body, body.strategy.value, at.event.stream_from + len(out.payloads)))
+    out.payloads.append(
         payloads.MessageAdded(
             message_id=body.message_id,
             role=MessageRole.USER.value,

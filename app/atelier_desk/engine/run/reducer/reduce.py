@@ -178,7 +178,7 @@ def _user_message(state: RunState, body: UserMessage, event: RunEvent) -> RunSta
     if busy and body.strategy is Dispatch.QUEUE:
         return evolve(state, queued=(*state.queued, body))
     # It enters the conversation: the first message, a redirecting one, or one that arrives while nothing is open.
-    return _said(state, body, user_entry(event.seq, body, origin_of(event)))
+    return _add_message(state, body, user_entry(event.seq, body, origin_of(event)))
 
 
 def _outside(message: UserMessage) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _outside(message: UserMessage) -> tuple[str, ...]:
     return (*(each.name for each in message.attachments if each.source in OUTSIDE), *called)
 
 
-def _said(state: RunState, message: UserMessage, entry: ContextEntry) -> RunState:
+def _add_message(state: RunState, message: UserMessage, entry: ContextEntry) -> RunState:
     """Add a message to the conversation, and set who answers it."""
     return evolve(
         state,
@@ -224,7 +224,7 @@ def _queued_sent(state: RunState, body: QueuedSent, event: RunEvent) -> RunState
     if message is None:
         return state  # withdrawn or answered at the same moment
     state = evolve(state, queued=tuple(each for each in state.queued if each is not message))
-    return _said(state, message, user_entry(event.seq, message, origin_of(event)))
+    return _add_message(state, message, user_entry(event.seq, message, origin_of(event)))
 
 
 def _flush_silent(state: RunState, seq: int) -> RunState:
@@ -271,15 +271,15 @@ def _model_replied(state: RunState, body: ModelReplied, event: RunEvent) -> RunS
     )
     if reply.tool_calls:
         return state
-    return _take_queued(_flush_silent(state, event.seq), event.seq)
+    return _dequeue(_flush_silent(state, event.seq), event.seq)
 
 
-def _take_queued(state: RunState, seq: int) -> RunState:
+def _dequeue(state: RunState, seq: int) -> RunState:
     """The turn is answered: the oldest queued message becomes the next turn."""
     if not state.queued:
         return state
     first, *rest = state.queued
-    return _said(evolve(state, queued=tuple(rest)), first, user_entry(seq, first, f"{state.run_id}:{seq}#0"))
+    return _add_message(evolve(state, queued=tuple(rest)), first, user_entry(seq, first, f"{state.run_id}:{seq}#0"))
 
 
 @on(ReplyCutOff)
@@ -349,7 +349,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         skill=body.skill,
     )
     [entry] = without_skills((entry,), state.skills_withdrawn)
-    state = team.handed_over(team.told(state, call), body)
+    state = team.handed_over(team.deliver_results(state, call), body)
     if body.state is not None:
         # Calls with a shared state may run concurrently: each adds its part.
         kept = {**state.tool_state.get(body.state_of, {}), **body.state} if body.state_of else body.state
@@ -373,7 +373,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         state = _flush_silent(evolve(state, needs_model=state.ending is None), event.seq)
         if state.ending is not None:
             # The agent has finished, but messages written meanwhile are answered first.
-            state = _take_queued(state, event.seq)
+            state = _dequeue(state, event.seq)
     return state
 
 

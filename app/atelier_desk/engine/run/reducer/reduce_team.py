@@ -65,7 +65,7 @@ def _media_paid(state: RunState, body: MediaPaid, event: RunEvent) -> RunState:
 
 
 @on(MemoryExtractionDone)
-def _memories_sought(state: RunState, body: MemoryExtractionDone, event: RunEvent) -> RunState:
+def _memory_extraction_done(state: RunState, body: MemoryExtractionDone, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 

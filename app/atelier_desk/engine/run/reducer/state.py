@@ -487,7 +487,7 @@ def quoted(name: str) -> str:
     return name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
-def carried(state: RunState) -> tuple[ContextEntry, ...]:
+def inherited_context(state: RunState) -> tuple[ContextEntry, ...]:
     """Return the conversation inherited by a following run: entries numbered backwards from -1, without engine notes.
 
     Unread notes are included, because they are in the transcript. Queued messages are not: they stay queued.
@@ -496,7 +496,7 @@ def carried(state: RunState) -> tuple[ContextEntry, ...]:
 
 
 def inherited(state: RunState) -> tuple[ContextEntry, ...]:
-    """Return the entries of ``carried`` with their original numbers."""
+    """Return the entries of ``inherited_context`` with their original numbers."""
     kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
     kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
     return tuple(kept)

@@ -33,7 +33,7 @@ from atelier_desk.tools.outcomes import ToolResult
 from atelier_desk.tools.results import capped
 from atelier_desk.tools.teams.results import compose, wall_ms
 
-NOT_WHOLE = {
+INCOMPLETE_NOTES = {
     FinishReason.LENGTH: "This report was cut off at the model's limit of length.",
     FinishReason.CONTENT_FILTER: "This report was withheld or cut off by the model server's content filter.",
     FinishReason.EMPTY: "The agent ended with an empty reply.",
@@ -204,7 +204,7 @@ def _finish(state: RunState, ending: Ending) -> Append | Finish:
     if schema is None or ending.status is not RunStatus.COMPLETED:
         return Finish(replace(ending, result=_reported(state, ending.result)))
     answer = ending.result or _last_reply(state)
-    problem = answers.misfit(schema, answer)
+    problem = answers.schema_mismatch(schema, answer)
     if not problem:
         return Finish(replace(ending, result=answers.bare(answer)))
     # What a filter blocked once it blocks again.
@@ -299,6 +299,6 @@ def _reported(state: RunState, said: str, misfit: str = "") -> str:
     """Return the report of a run, with its problems for the parent, which must not take it for complete."""
     if state.parent_run_id is None:
         return said
-    notes = [] if state.finish.whole else [NOT_WHOLE[state.finish]]
+    notes = [] if state.finish.complete else [INCOMPLETE_NOTES[state.finish]]
     notes += [f"This report does not have the form asked for: {misfit}"] if misfit else []
     return "\n\n".join(filter(None, (said, *(f"[{note}]" for note in notes))))

@@ -70,7 +70,7 @@ def undone(state: RunState, origin: str) -> RunState:
     """Undo a compaction; a missing one changes nothing."""
     summary = next((e for e in state.conversation if e.kind is EntryKind.SUMMARY and e.origin == origin), None)
     if summary is None:
-        return _mapped(state, lambda entry: _whole(entry) if _made_by(entry, origin) else entry)
+        return _mapped(state, lambda entry: _restore_full(entry) if _made_by(entry, origin) else entry)
     # Entries of this run keep their number; earlier ones are renumbered, as are summaries of them.
     own = f"{state.run_id}:"
     place = {name: index for index, name in enumerate(summary.order)}
@@ -86,7 +86,7 @@ def _made_by(entry: ContextEntry, origin: str) -> bool:
     return (entry.kind is EntryKind.SUMMARY and entry.origin == origin) or (entry.cut and entry.cut_by == origin)
 
 
-def _whole(entry: ContextEntry) -> ContextEntry:
+def _restore_full(entry: ContextEntry) -> ContextEntry:
     return replace(entry, text=entry.full, full="", cut=False, cut_by="")
 
 

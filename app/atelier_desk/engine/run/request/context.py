@@ -19,7 +19,7 @@ from atelier_desk.support.i18n import N_
 
 SAFETY = 0.95
 """Fraction of the context that a request may fill by our own, estimated count."""
-KEEP_GROUPS = 2
+RECENT_GROUPS = 2
 """Number of newest groups (a message, or a reply with its results) whose tool results are cut last."""
 SHORTEST = 200
 """Minimum characters of a shortened text."""
@@ -54,10 +54,10 @@ class Summarise:
 
 @dataclass(frozen=True, slots=True)
 class Shorten:
-    """Shorten this entry in its middle to ``kept`` characters: there is nothing older to compact."""
+    """Shorten this entry in its middle to ``unshortened`` characters: there is nothing older to compact."""
 
     seq: int
-    kept: int
+    unshortened: int
     tokens: int
 
 
@@ -184,7 +184,7 @@ def plan(
 
 
 def _cuttable(found: list[tuple[ContextEntry, ...]]) -> tuple[int, ...]:
-    old = [entry for group in found[:-KEEP_GROUPS] for entry in group]
+    old = [entry for group in found[:-RECENT_GROUPS] for entry in group]
     results = [entry for entry in old if entry.kind is EntryKind.RESULT and not entry.cut and not entry.held]
     return tuple(entry.seq for entry in results if entry.images or len(shortened(entry.text)) < len(entry.text))
 

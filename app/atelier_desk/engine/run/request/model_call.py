@@ -60,13 +60,13 @@ from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
 from atelier_desk.engine.run.request.replies import Length, counted, judged, unique_calls
 from atelier_desk.engine.run.request.toolset import toolset, visible
-from atelier_desk.engine.run.sanitize import mended
+from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.team.protocol import TeamPort
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import ignores_tools, refuses_tools, written_as_text
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, dearest_input, definition_tokens, estimate, priced
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, definition_tokens, estimate, highest_input_price, priced
 from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import N_, _
@@ -139,7 +139,7 @@ def make_frame(workflow_id: str, system: str, tools: tuple[ToolSpec, ...]) -> Pr
     """Return what a request sends besides the conversation, named by its hash."""
     content = f"[{json.dumps(workflow_id)}, {json.dumps(system, ensure_ascii=False)}, {_describe(tools).json}]"
     name = hashlib.blake2s(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return PromptFrame(id=name, workflow_id=workflow_id, system=mended(system), tools=tools)
+    return PromptFrame(id=name, workflow_id=workflow_id, system=sanitized(system), tools=tools)
 
 
 def tools_tokens(tools: tuple[ToolSpec, ...]) -> int:
@@ -177,7 +177,7 @@ class ModelCall:
         self._native_tools = False
         self._called = ""
         self._info: ModelInfo | None = None
-        self._kept = False
+        self._partial_saved = False
 
     async def perform(self, *, with_tools: bool) -> None:
         """Make the request and commit the reply, or the failure."""
@@ -211,7 +211,7 @@ class ModelCall:
 
     def cut_off(self, reason: str) -> list[EventBody]:
         """Return events that keep a cut-off reply; empty if nothing was streamed or it is already stored."""
-        if not self._begun or self._kept or self._handle.current.message_id == self.message_id:
+        if not self._begun or self._partial_saved or self._handle.current.message_id == self.message_id:
             return []
         usage = self._used()
         cut = ReplyCutOff(message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage)
@@ -260,7 +260,7 @@ class ModelCall:
                     self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
                 )
             elif isinstance(step, context.Shorten):
-                shorter = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept, tokens_before=step.tokens)
+                shorter = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened, tokens_before=step.tokens)
                 await self._env.journal.append(self._handle, shorter)
             else:
                 await self._summarise(opened, step, window, factor)
@@ -284,7 +284,7 @@ class ModelCall:
             self._handle.current,
             prompt_tokens=prompt_tokens,
             reply_tokens=reply_tokens,
-            prices=(dearest_input(opened.info), opened.info.price_output or 0.0),
+            prices=(highest_input_price(opened.info), opened.info.price_output or 0.0),
             priced=opened.info.priced,
             within_run=within_run,
         )
@@ -384,7 +384,7 @@ class ModelCall:
                 if repetition is not None and repetition.over(delta):
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)
-                await self._keep_partial(state)
+                await self._save_partial(state)
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
@@ -400,7 +400,7 @@ class ModelCall:
             return deltas
         return watched(deltas, self._env.clock, self._env.inactivity_s)
 
-    async def _keep_partial(self, state: RunState) -> None:
+    async def _save_partial(self, state: RunState) -> None:
         now = self._env.clock.monotonic()
         if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
             self._saved_at = now
@@ -408,8 +408,8 @@ class ModelCall:
                 state.run_id,
                 state.workflow_id,
                 self.message_id,
-                content=mended(self.content),
-                reasoning=mended(self.reasoning),
+                content=sanitized(self.content),
+                reasoning=sanitized(self.reasoning),
                 usage=self._used(),
             )
 
@@ -474,7 +474,7 @@ class ModelCall:
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
         said = _("the model was not given its tools by the server")
         await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=said), clear_partial=True)
-        self._kept = True
+        self._partial_saved = True
         await self._remember(supports_tools=False)
 
     async def _overflowed(self, error: ContextOverflowError) -> None:
@@ -491,7 +491,7 @@ class ModelCall:
         guess = int(min(known, self._estimated or known) * SHRINK)
         learned = WindowLearned(context_window=max(LEAST_WINDOW, named or guess))
         await self._env.journal.append(self._handle, *self.cut_off("overflow"), learned, clear_partial=True)
-        self._kept = True
+        self._partial_saved = True
         if named is not None and named >= LEAST_WINDOW:
             # A value reported by the server applies to the model in every run; our own guess only to this one.
             await self._remember(context_window=named)
@@ -517,7 +517,7 @@ class ModelCall:
             # Repeating is safe: nothing of the partial reply was acted upon, and tool results are in the journal.
             retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
             await self._env.journal.append(self._handle, *self.cut_off("error"), retried, clear_partial=True)
-            self._kept = True
+            self._partial_saved = True
             await self._env.clock.sleep(delay)
             return
         if state.parent_run_id is None:
@@ -530,7 +530,7 @@ class ModelCall:
                 recoverable=error.recoverable or error.code not in FUTILE,
             )
             await self._env.journal.append(self._handle, *self.cut_off("error"), failed, clear_partial=True)
-            self._kept = True
+            self._partial_saved = True
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
@@ -539,7 +539,7 @@ class ModelCall:
         await self._teams.conclude(
             self._handle, lambda now: None if now.status.final else [*self.cut_off("error"), end], clear_partial=True
         )
-        self._kept = True
+        self._partial_saved = True
 
     async def _left_out(self, error: ProviderError) -> bool:
         """After an unexplained refusal, retry once with less: without the newest images, or shortened if long.

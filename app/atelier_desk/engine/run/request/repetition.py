@@ -10,7 +10,7 @@ SHORTEST = 40
 LONGEST = 4_000
 TIMES = 12
 """Consecutive repetitions after which the reply is stopped."""
-_KEPT = (TIMES + 1) * LONGEST
+_WINDOW = (TIMES + 1) * LONGEST
 _CANDIDATES = 16
 
 
@@ -41,7 +41,7 @@ class Loop:
                     self.due -= end - at
                     break
                 at += self.due
-                self._look(at)
+                self._find_repeat(at)
             else:
                 same = min(end - at, self._missing)
                 new, before = self._text[at : at + same], self._text[at - self._period : at - self._period + same]
@@ -49,11 +49,11 @@ class Loop:
                     at, self._run = at + same, self._run + same
                 else:
                     at += next(index for index, (one, other) in enumerate(zip(new, before, strict=True), 1) if one != other)
-                    self._look(at)
+                    self._find_repeat(at)
             if self._period and self._missing <= 0:
                 return True
-        if end > 2 * _KEPT:
-            self._text = self._text[end - _KEPT :]
+        if end > 2 * _WINDOW:
+            self._text = self._text[end - _WINDOW :]
         return False
 
     @property
@@ -61,7 +61,7 @@ class Loop:
         """Return the characters until the repeating passage has occurred ``TIMES`` times."""
         return (TIMES - 1) * self._period - self._run
 
-    def _look(self, end: int) -> None:
+    def _find_repeat(self, end: int) -> None:
         """Find the passage with which the text up to ``end`` ends twice, and where its repetition began."""
         text = self._text
         last, start, self._period, self.due = text[max(0, end - SHORTEST) : end], end - SHORTEST, 0, SHORTEST
@@ -98,14 +98,14 @@ class Repetition:
 
     def __init__(self) -> None:
         self._code = CodeSpans()
-        self._said, self._thought = Loop(), Loop()
+        self._text_loop, self._thought = Loop(), Loop()
         self._text = self._thoughts = ""
 
     def over(self, delta: ChatDelta) -> bool:
         """Add one piece; return whether the model is looping."""
         if isinstance(delta, TextDelta):
             self._text += delta.content
-            if len(self._text) < self._said.due:
+            if len(self._text) < self._text_loop.due:
                 return False
             text, self._text = self._text, ""
             return any(map(self._line, text.splitlines(keepends=True)))
@@ -120,6 +120,6 @@ class Repetition:
     def _line(self, line: str) -> bool:
         self._code.advance(line)
         if not self._code.fenced:
-            return self._said.follow(line)
-        self._said = Loop()  # text before and after code is not consecutive
+            return self._text_loop.follow(line)
+        self._text_loop = Loop()  # text before and after code is not consecutive
         return False

@@ -46,7 +46,7 @@ class CheckpointCleaning:
         settings = await context.settings.get()
         known = await context.repos.workflows.ids()
         state = await context.repos.housekeeping.load()
-        same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
+        same = await in_storage_thread(self._files.store.cleaned_by) == state.token
         found = await in_storage_thread(unclaimed, self._files, known)
         # A first time in the future comes from a wrong clock.
         before = {key: min(first, now) for key, first in state.first_missed.items()} if same else {}
@@ -73,27 +73,27 @@ class CheckpointCleaning:
         if done.given_up:
             log.info("%d changes of files can no longer be undone: they are older or larger than what is kept", done.given_up)
         if not stop():
-            await self._look(known, missed, tell=bool(done.given_up))
+            await self._survey(known, missed, tell=bool(done.given_up))
         return done
 
     async def _remember(self, state: Housekeeping, missed: dict[str, datetime], now: datetime) -> None:
         """Store the state, database first: a kill before the folder has the token only restarts the days."""
-        there = await in_storage_thread(self._files.kept.folder.is_dir)
+        there = await in_storage_thread(self._files.store.folder.is_dir)
         token = new_id() if there else ""
         changed = state.model_copy(update={"token": token, "first_missed": missed, "cleaned_at": now})
         await self._context.repos.housekeeping.save(changed)
         if there:
-            await in_storage_thread(self._files.kept.set_cleaned_by, token)
+            await in_storage_thread(self._files.store.set_cleaned_by, token)
 
     async def leftovers(self, *, again: bool = True) -> list[Leftover]:
         """Return data that no workflow shows, as last found. ``again``: search again."""
         if again or self._leftovers is None:
             state = await self._context.repos.housekeeping.load()
-            same = await in_storage_thread(self._files.kept.cleaned_by) == state.token
-            await self._look(await self._context.repos.workflows.ids(), state.first_missed if same else {})
+            same = await in_storage_thread(self._files.store.cleaned_by) == state.token
+            await self._survey(await self._context.repos.workflows.ids(), state.first_missed if same else {})
         return self._leftovers or []
 
-    async def _look(self, known: Collection[str], missed: dict[str, datetime], *, tell: bool = False) -> None:
+    async def _survey(self, known: Collection[str], missed: dict[str, datetime], *, tell: bool = False) -> None:
         before, self._leftovers = self._leftovers, await in_storage_thread(survey, self._files, known, missed)
         if tell or (before is not None and before != self._leftovers) or (before is None and self._leftovers):
             self._context.bus.changed("file", "")
@@ -111,7 +111,7 @@ class CheckpointCleaning:
             self._leftovers = None
             self._context.bus.changed("file", "")
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Discard the cached leftovers after a listing encountered an unreadable record."""
         self._leftovers = None
 
@@ -124,13 +124,13 @@ class CheckpointCleaning:
 
         Their folder was deleted, or missing from a backup. Empty while the folder is unreadable.
         """
-        present = await in_storage_thread(self._files.kept.with_records, workflow_id)
+        present = await in_storage_thread(self._files.store.with_records, workflow_id)
         if present is None or workflow_id in present:
             return {}
         changes = await self._context.repos.executions.file_changes(workflow_id)
         return {id: count for id, count in changes.items() if id not in present}
 
-    async def keep_clean(self, every_s: float) -> None:
+    async def run_periodically(self, every_s: float) -> None:
         """Clean now and then periodically, until cancelled."""
         while True:
             try:

@@ -38,18 +38,18 @@ class RunRequestBroker:
 
     @property
     def model(self) -> str:
-        return self.context.desk.model if self.context.desk is not None else ""
+        return self.context.requests.model if self.context.requests is not None else ""
 
     async def refusal(self) -> str | None:
-        return await self.gate(self.context.workflow_id) if self.context.desk is not None else NOBODY
+        return await self.gate(self.context.workflow_id) if self.context.requests is not None else NOBODY
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion:
-        assert self.context.desk is not None
-        return await self.context.desk.ask(spec)
+        assert self.context.requests is not None
+        return await self.context.requests.ask(spec)
 
     async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
-        assert self.context.desk is not None
-        return await self.context.desk.sample(server, sampling)
+        assert self.context.requests is not None
+        return await self.context.requests.sample(server, sampling)
 
 
 async def call(
@@ -75,7 +75,7 @@ async def call(
     if isinstance(result, InputRequiredResult):
         try:
             with spoken(context.language):
-                answers, questions, note = await connection.answers.sorted(result.input_requests or {}, serving.desk)
+                answers, questions, note = await connection.answers.sorted(result.input_requests or {}, serving.request_handler)
         except UnsupportedRequest as error:
             said = N_("The MCP server {server} asks for something that cannot be answered: {detail}")
             raise McpError(said, code="asks", server=name, detail=str(error)) from None

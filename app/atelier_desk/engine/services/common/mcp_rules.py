@@ -153,12 +153,12 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
     from atelier_desk.policy.permissions import path_denials
     from atelier_desk.workspace.run_denials import Denials
 
-    place = await in_tool_thread(_whole, folder) if folder else ""
+    place = await in_tool_thread(_resolved, folder) if folder else ""
     held = [rule for rule in rules if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)]
     return Denials(path_denials.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
 
 
-def _whole(folder: str) -> str:
+def _resolved(folder: str) -> str:
     return os.path.realpath(Path(folder).expanduser())
 
 

@@ -36,11 +36,11 @@ class McpSecrets:
         await in_storage_thread(self._copy, dict(zip(all_of(config), all_of(made), strict=True)))
         return made
 
-    async def keep(self, config: McpServer, given: Mapping[str, str]) -> None:
+    async def store(self, config: McpServer, given: Mapping[str, str]) -> None:
         """Store values by ``env:NAME``, ``header:NAME`` or ``client:secret``."""
         for key, value in given.items():
             kind, _colon, part = key.partition(":")
-            await in_storage_thread(self._vault.keep, variable_resolution.entry(config, kind, part), value)
+            await in_storage_thread(self._vault.store, variable_resolution.entry(config, kind, part), value)
 
     async def changed(self, before: McpServer, after: McpServer) -> None:
         """Delete what a changed server no longer needs; also a sign-in that would belong to another server."""
@@ -50,11 +50,11 @@ class McpSecrets:
             gone.append(variable_resolution.entry(after, "oauth"))  # its token would be sent to the new address
         if before.client_id and not after.client_id:
             gone.append(variable_resolution.entry(after, "client", "secret"))
-        await self._forget(gone)
+        await self._delete(gone)
 
-    async def forget(self, config: McpServer) -> None:
+    async def delete_all(self, config: McpServer) -> None:
         """Delete all secrets of a server."""
-        await self._forget(all_of(config))
+        await self._delete(all_of(config))
 
     async def missing(self, config: McpServer) -> tuple[str, ...]:
         """Return the names of required but missing secrets."""
@@ -68,10 +68,10 @@ class McpSecrets:
         """Return an in-memory vault for testing a server as in a form: typed and stored values."""
         made = KeyVault(session=True)
         await in_storage_thread(self._fill, made, variable_resolution.secrets_of(config))
-        await McpSecrets(made).keep(config, given)
+        await McpSecrets(made).store(config, given)
         return made
 
-    async def _forget(self, entries: Iterable[str]) -> None:
+    async def _delete(self, entries: Iterable[str]) -> None:
         for each in entries:
             await in_storage_thread(self._vault.delete, each)
 
@@ -82,13 +82,13 @@ class McpSecrets:
         for each in entries:
             value = self._vault.get(each)
             if value:
-                made.keep(each, value)
+                made.store(each, value)
 
     def _copy(self, entries: Mapping[str, str]) -> None:
         for old, new in entries.items():
             value = self._vault.get(old)
             if value:
-                self._vault.keep(new, value)
+                self._vault.store(new, value)
 
 
 def all_of(config: McpServer) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WAIT_S = 300.0
 """Time limit in seconds to sign in."""
-Told = Callable[[str], object] | None
+OnAddress = Callable[[str], object] | None
 
 
 class Servers(Protocol):
@@ -41,9 +41,9 @@ class McpSignIn:
 
     def __init__(self, servers: Servers, vault: KeyVault) -> None:
         self._servers, self._vault = servers, vault
-        self._signing: dict[str, tuple[StoredTokens, Told]] = {}
+        self._signing: dict[str, tuple[StoredTokens, OnAddress]] = {}
 
-    async def sign_in(self, name: str, told: Told = None) -> McpHealth:
+    async def sign_in(self, name: str, told: OnAddress = None) -> McpHealth:
         """Sign in to a server in the browser, and connect. ``told`` gets the address of the page. Cancelling aborts it.
 
         Raises:
@@ -57,12 +57,12 @@ class McpSignIn:
         kept = oauth.StoredTokens(config, self._vault)
         await kept.load()
         callback = oauth.Callback()
-        port = await callback.open(int(kept.said.get("port", 0)))
+        port = await callback.open(int(kept.metadata.get("port", 0)))
         try:
-            if port != kept.said.get("port") or kept.said.get("doubtful"):
+            if port != kept.metadata.get("port") or kept.metadata.get("doubtful"):
                 # Registered with another redirect address, or possibly forgotten by the server, which would refuse this
                 # client.
-                kept.said = {}
+                kept.metadata = {}
             # Until success: an attempt that ended in the browser gives no reason.
             await kept.note(port=port, doubtful=True)
             kept.asking = callback
@@ -97,10 +97,10 @@ class McpSignIn:
 
         return await auth(server, kept, told=told)
 
-    async def _signed_in(self, name: str, kept: StoredTokens, told: Told) -> McpHealth:
+    async def _signed_in(self, name: str, kept: StoredTokens, told: OnAddress) -> McpHealth:
         health = McpHealth(ok=False)
         for _attempt in range(2):
-            registered = "client" in kept.said
+            registered = "client" in kept.metadata
             self._signing[name] = (kept, told)
             await self._servers.stop(name)
             connection = await self._servers.connection(name)
@@ -112,5 +112,5 @@ class McpSignIn:
             if health.ok or health.code != "sign_in_failed" or not registered:
                 break
             # The server may have forgotten the client, or not allow the new scopes: retry as a new client.
-            kept.said = {name: kept.said.get(name) for name in ("port", "challenge")}
+            kept.metadata = {name: kept.metadata.get(name) for name in ("port", "challenge")}
         return health

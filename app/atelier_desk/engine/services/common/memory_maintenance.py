@@ -26,11 +26,11 @@ The longest texts then take a second of CPU time, in a thread.
 """
 READ = 200
 """Pairs read at once."""
-APART_KEPT = 2_000
+MAX_DISTINCT_PAIRS = 2_000
 """Maximum pairs marked as distinct by a person, oldest dropped first."""
 
 
-_TAKEN_OVER = ("tags", "importance", "retrieved_by", "tainted", "created_at", "expires_at", "updated_at")
+_MERGED_FIELDS = ("tags", "importance", "retrieved_by", "tainted", "created_at", "expires_at", "updated_at")
 """Fields that a memory may take over from another one merged into it."""
 
 
@@ -131,21 +131,21 @@ class MemoryMaintenance:
         async with self._merging:
             deleted = await self._deleted(memory_id)
             if deleted.merged is not None:
-                await self._take_apart(deleted.merged, memory_id)
+                await self._unmerge(deleted.merged, memory_id)
             # Written last, because it removes the deleted one: after an interruption it can be requested again.
             memory, now = Memory.model_validate(deleted.model_dump(exclude={"deleted_at", "merged"})), self._context.clock.now()
             if memory.expires_at is not None and memory.expires_at <= now:  # otherwise it would permanently expire at once
                 memory = memory.model_copy(update={"expires_at": expiry(memory.type, now)})
             return await self._stored(memory)
 
-    async def _take_apart(self, merged: MergedInto, memory_id: str) -> None:
+    async def _unmerge(self, merged: MergedInto, memory_id: str) -> None:
         """Revert fields taken over from another memory, except those changed since."""
         if merged.pinned:
             await self._move_pin(merged.kept.id, memory_id)
         now = next(iter(await self._context.repos.memories.get_many([merged.kept.id])), None)
         if now is None:
             return
-        back = {name: getattr(merged.kept, name) for name in _TAKEN_OVER if getattr(now, name) == getattr(merged.made, name)}
+        back = {name: getattr(merged.kept, name) for name in _MERGED_FIELDS if getattr(now, name) == getattr(merged.made, name)}
         if now.id in await self.pinned():
             back.pop("expires_at", None)  # it no longer expires
         await self._stored(now.model_copy(update=back))
@@ -187,7 +187,7 @@ class MemoryMaintenance:
         checks.page(limit, most=None)
         return await self._context.repos.memories.proposed(workflow_id or None, limit)
 
-    async def keep(self, memory_id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
+    async def accept(self, memory_id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:
         """Accept a proposed memory, for all workflows or its own only. ``propose_again`` reverts it.
 
         Args:
@@ -236,7 +236,7 @@ class MemoryMaintenance:
 
         def apart(pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
             others = tuple(each for each in pairs if tuple(each) != pair)
-            return (*others, pair)[-APART_KEPT:] if on else others
+            return (*others, pair)[-MAX_DISTINCT_PAIRS:] if on else others
 
         await self._context.settings.update(memories_apart=apart)
         self._context.bus.changed("memory", first_id)

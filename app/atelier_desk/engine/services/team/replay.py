@@ -20,7 +20,7 @@ from atelier_desk.engine.services.team.tree import build, from_state
 from atelier_desk.engine.services.team.views import AgentNode, TimelineMark
 from atelier_desk.engine.services.workflow.transcript import MessageWindow, TranscriptEntry, assembled
 
-KEPT_EVERY = 200
+SNAPSHOT_EVERY = 200
 """Events between stored states, so that going back folds at most that many."""
 
 
@@ -59,7 +59,7 @@ class _Moment:
     def copy(self) -> _Moment:
         return _Moment(dict(self.states), dict(self.messages), dict(self.executions), dict(self.questions), dict(self.approvals))
 
-    def take(self, event: RunEvent) -> None:
+    def apply(self, event: RunEvent) -> None:
         before = self.states.get(event.run_id)
         after = self.states[event.run_id] = reduce(before, event)
         shown = project(event, before, after, RunTotals())
@@ -97,7 +97,7 @@ class RecordedRun:
         self._branch = branch
         self._seqs = [event.stream_from for event in events]
         self._marks = marks(events)
-        self._kept: dict[int, _Moment] = {0: _Moment()}
+        self._moments: dict[int, _Moment] = {0: _Moment()}
         """By number of events folded."""
 
     def at(self, seq: int) -> Snapshot:
@@ -124,12 +124,12 @@ class RecordedRun:
         )
 
     def _moment(self, count: int) -> _Moment:
-        start = max(kept for kept in self._kept if kept <= count)
-        moment = self._kept[start].copy()
+        start = max(kept for kept in self._moments if kept <= count)
+        moment = self._moments[start].copy()
         for number in range(start, count):
-            if number and number % KEPT_EVERY == 0 and number not in self._kept:
-                self._kept[number] = moment.copy()
-            moment.take(self._events[number])
+            if number and number % SNAPSHOT_EVERY == 0 and number not in self._moments:
+                self._moments[number] = moment.copy()
+            moment.apply(self._events[number])
         return moment
 
     def _tasks_at(self, seq: int) -> tuple[Task, ...]:

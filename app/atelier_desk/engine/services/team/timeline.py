@@ -55,7 +55,7 @@ def timeline(workflow_id: str, root_run_id: str, events: Sequence[RunEvent]) -> 
             if not isinstance(event.body, RunStarted):
                 continue
             track = tracks[event.run_id] = _Track(event, event.body)
-        track.take(event)
+        track.apply(event)
     runs = _in_tree_order([track.done() for track in tracks.values()])
     over = all(run.end is not None for run in runs)
     return Timeline(
@@ -141,7 +141,7 @@ class _Track:
         self._last = event
         """The event before the present one."""
 
-    def take(self, event: RunEvent) -> None:
+    def apply(self, event: RunEvent) -> None:
         body = event.body
         if isinstance(body, ModelReplied):
             self._model(event, body.reply.model or self._body.agent.model, "ok", body.duration_ms)

@@ -195,14 +195,14 @@ class _Cutter:
             else:
                 self._depth -= 1
                 if self._depth == self._base:
-                    self._keep(chunk[begin : place + 1])
+                    self._append(chunk[begin : place + 1])
                     entry = self._entry()
                     if entry is not None:
                         yield entry
         if self._depth > self._base:
-            self._keep(chunk[begin:])
+            self._append(chunk[begin:])
 
-    def _keep(self, part: bytes) -> None:
+    def _append(self, part: bytes) -> None:
         self._length += len(part)
         if self._length > ENTRY_MOST:
             self._parts, self._over = [], True

@@ -44,15 +44,15 @@ class _Open:
 
 def workflow_id(key: str) -> str:
     """Return the id of the workflow for a chat with this ``Chat.key``."""
-    return stable_id(_whole(key), "imported chat")
+    return stable_id(_valid_text(key), "imported chat")
 
 
 def turn_id(key: str, message_id: str) -> str:
     """Return the id of the turn that ends with a message of the chat."""
-    return stable_id(_whole(f"{key}\x00{message_id}"), "imported turn")
+    return stable_id(_valid_text(f"{key}\x00{message_id}"), "imported turn")
 
 
-def _whole(text: str) -> str:
+def _valid_text(text: str) -> str:
     """Replace lone surrogates, which cannot be hashed."""
     return text.encode("utf-8", "backslashreplace").decode()
 

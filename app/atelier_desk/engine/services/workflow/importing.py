@@ -299,7 +299,7 @@ class WorkflowWriter:
         from atelier_desk.storage.repositories import imports
 
         rows = await in_storage_thread(_rows, file)
-        async with self._beside(file):
+        async with self._staged_files(file):
             await imports.write(self._context.repos, rows, replace=replace)
         try:
             await self._context.memory_search.index_many(rows.memories)
@@ -307,14 +307,14 @@ class WorkflowWriter:
             log.warning("memories that were imported have no vector yet: %s", error)
 
     @asynccontextmanager
-    async def _beside(self, file: WorkflowFile) -> AsyncIterator[None]:
+    async def _staged_files(self, file: WorkflowFile) -> AsyncIterator[None]:
         """Write the files before the block commits what names them; if that is refused, remove them."""
         artefacts, workflow_id = self._context.repos.artefacts, file.workflow.id
         new = [each.sha256 for each in file.artefacts if not artefacts.has(workflow_id, each.sha256)]
         try:
             for each in file.artefacts:
                 if not await artefacts.intact(workflow_id, each.sha256):
-                    await artefacts.keep(workflow_id, "", each.data, "")
+                    await artefacts.store(workflow_id, "", each.data, "")
         except StorageError:
             await artefacts.remove(workflow_id, new)
             raise
@@ -377,15 +377,15 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         for request in _allowed(file, state) if state is not None else ():
             event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
             before, state = state, reduce(state, event)
-            stream_seq += len(project(event, before, state, RunTotals()).said)
+            stream_seq += len(project(event, before, state, RunTotals()).payloads)
             added.append(event)
             asked.append(request)
             run = run.model_copy(update={"last_seq": event.seq})
-        for body in _let_go(state) if state is not None else ():
+        for body in _end_waiting_calls(state) if state is not None else ():
             event = _next_event(run, stream_seq, body)
             before, state = state, reduce(state, event)
             out = project(event, before, state, RunTotals())
-            stream_seq += len(out.said)
+            stream_seq += len(out.payloads)
             added.append(event)
             over |= {each.id: each for each in out.questions}
             ended |= {(each.run_id, each.call_id): each for each in out.executions}
@@ -394,7 +394,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         if state is None:
             # Nothing can or may drive it.
             run = run if run.status.final else run.model_copy(update={"status": RunStatus.PAUSED})
-        elif _goes_on_by_itself(state):
+        elif _resumes_by_itself(state):
             pause = _next_event(run, stream_seq, RunPaused(reason=PauseReason.USER))
             stream_seq += 1
             added.append(pause)
@@ -431,7 +431,7 @@ def _next_event(run: Run, stream_seq: int, body: EventBody) -> RunEvent:
     return RunEvent(workflow_id=run.workflow_id, run_id=run.id, seq=run.last_seq + 1, stream_from=stream_seq + 1, body=body)
 
 
-def _let_go(state: RunState) -> list[EventBody]:
+def _end_waiting_calls(state: RunState) -> list[EventBody]:
     """Return events that end calls waiting for answers to their servers.
 
     An answer would repeat them at whatever server has that name here, without anybody being asked.
@@ -460,7 +460,7 @@ def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
     return [each.model_copy(update={"id": new_id(), "round": each.round + 1, "seen_ms": 0}) for each in requests.values()]
 
 
-def _goes_on_by_itself(state: RunState) -> bool:
+def _resumes_by_itself(state: RunState) -> bool:
     if state.status.final or state.pause not in (None, PauseReason.INTERRUPTED):
         return False
     step = next_step(state)

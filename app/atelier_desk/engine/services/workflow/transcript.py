@@ -127,7 +127,7 @@ class TranscriptReader:
             return None
         return Lineage((*old.chain, head), True, old.branches)
 
-    def forget(self, workflow_id: str) -> None:
+    def invalidate(self, workflow_id: str) -> None:
         """Invalidate a workflow whose runs were changed externally (deleted, imported, branch chosen)."""
         self._lineages.pop(workflow_id, None)
 
