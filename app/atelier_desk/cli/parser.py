@@ -186,7 +186,7 @@ def parse(argv: Sequence[str]) -> Namespace:
             given.encode()
         except UnicodeEncodeError:
             parser.error(_("an argument is not valid in this system's encoding: {text}", text=ascii(given)))
-    return _whole(parser.parse_args(list(argv)))
+    return _complete(parser.parse_args(list(argv)))
 
 
 def _only_global(argv: Sequence[str]) -> Namespace | None:
@@ -199,10 +199,10 @@ def _only_global(argv: Sequence[str]) -> Namespace | None:
     except Usage:
         return None
     found.command = None
-    return None if rest else _whole(found)
+    return None if rest else _complete(found)
 
 
-def _whole(arguments: Namespace) -> Namespace:
+def _complete(arguments: Namespace) -> Namespace:
     for name, default in (("data_dir", None), ("lang", None), ("log_level", None), ("json", False), ("accept_loss", False)):
         if not hasattr(arguments, name):
             setattr(arguments, name, default)

@@ -137,13 +137,13 @@ class MonthBudget:
         if not self.limit:
             return reply_tokens
         if not priced and not self.unpriced:
-            return budget.ReachedLimit(LimitKind.UNPRICED, self._spent_now(), self.limit)
+            return budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
         if not any(prices):
             return reply_tokens
         left = self._left()
         found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
         if isinstance(found, budget.Needed):
-            return budget.ReachedLimit(LimitKind.MONTH, self._spent_now(), self.limit, needed=found.cost, left=max(0.0, left))
+            return budget.ReachedLimit(LimitKind.MONTH, self._month_cost(), self.limit, needed=found.cost, left=max(0.0, left))
         hold = hold if hold is not None else Hold(own=True)
         hold.run_id = state.run_id
         self._hold(hold, budget.cost_of(prompt_tokens, found, prices))
@@ -154,10 +154,10 @@ class MonthBudget:
         if not self.limit:
             return None
         if cost is None:
-            return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._spent_now(), self.limit)
+            return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
         left = self._left()
         if cost > left + LEAST_PART:
-            return budget.ReachedLimit(LimitKind.MONTH, self._spent_now(), self.limit, needed=cost, left=max(0.0, left))
+            return budget.ReachedLimit(LimitKind.MONTH, self._month_cost(), self.limit, needed=cost, left=max(0.0, left))
         self._hold(hold, cost)
         return None
 
@@ -179,13 +179,13 @@ class MonthBudget:
         hold.cost, hold.since = cost, self._clock.monotonic()
         self._held.append(hold)
 
-    def _spent_now(self) -> float:
+    def _month_cost(self) -> float:
         return self._total if self._month == self._now() else 0.0
 
     def _left(self) -> float:
         oldest = self._clock.monotonic() - HOLD_S
         self._held = [each for each in self._held if each.since >= oldest]
-        return self.limit - self._spent_now() - sum(each.cost for each in self._held)
+        return self.limit - self._month_cost() - sum(each.cost for each in self._held)
 
     def _on_commit(self, event: StreamEvent) -> None:
         """Update the cost from a committed event, directly after each commit."""

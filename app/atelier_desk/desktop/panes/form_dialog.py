@@ -40,7 +40,7 @@ class FormDialog(QDialog):
         self._column.addSpacing(6)
         self._touched = False
         bind(self.setMinimumWidth, lambda: theme().px(WIDTH), on="look")
-        bind(self._fit_soon, on="look")
+        bind(self._fit_later, on="look")
 
     def add_field(self, text: str, field: QWidget, hint: str = "") -> QLabel:
         """A field under its label; the label is its accessible name."""
@@ -110,7 +110,7 @@ class FormDialog(QDialog):
         if needed > self.height() or wide > self.width():
             self.resize(min(wide, room.width()), min(max(needed, self.height()), room.height()))
 
-    def _fit_soon(self) -> None:
+    def _fit_later(self) -> None:
         """With text of another size as large as if it were opened now, once all in it has the new size."""
         if self.isVisible():
             QTimer.singleShot(0, self, self._fit)

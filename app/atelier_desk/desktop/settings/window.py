@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 SIZE = QSize(940, 680)
-KEPT_MS = 5_000
+CACHED_MS = 5_000
 """How long after the last key a search keeps what the pages say."""
 SIDE = 210
 """Narrowest the list of pages is, in logical pixels at 100 %."""
@@ -59,7 +59,7 @@ class SettingsWindow(QWidget):
         self._matches: dict[str, list[Found]] = {}
         self._index: dict[str, Index] = {}
         """Of the sections, while somebody types: what they say may change afterwards."""
-        self._typed = Debouncer(self, KEPT_MS, self._index.clear)
+        self._typed = Debouncer(self, CACHED_MS, self._index.clear)
         self._found: list[tuple[str, Found]] = []
         self._at = -1
         self._arriving = ""

@@ -168,13 +168,13 @@ def fit_window(window: QWidget, size: QSize) -> None:
     """Give a window its ``fitting`` size, now and with each size of text until a person has given it another."""
     given: list[QSize] = []
 
-    def wanted() -> QSize:
+    def asked_size() -> QSize:
         if given and window.size() != given[0].expandedTo(window.minimumSize()):
             return window.size()
         given[:] = [fitting(size, window)]
         return given[0]
 
-    bind(window.resize, wanted, on="look")
+    bind(window.resize, asked_size, on="look")
 
 
 def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:

@@ -58,7 +58,7 @@ COMMIT = "commit"
 """Name of the last commit's number in the state of the index."""
 DATABASE = "database"
 """The name of the time at which the database was made, in the state of the index."""
-SPENT = "spent"
+DELETED_USAGE = "spent"
 """The name of how many rows told what deleted runs had used when the index was last read again, in its state."""
 GATHER_S = 0.25
 """Seconds that changes wait for more, so that commits made together are one write of the index.
@@ -175,9 +175,9 @@ class HistoryRepository:
             if state.get(DATABASE) != made or state.get(COMMIT) != str(self._opened_at):
                 await self._read_again()
                 deleted = await self._deleted()
-                if deleted != state.get(SPENT, "0"):
+                if deleted != state.get(DELETED_USAGE, "0"):
                     await self._leave_out_runs()
-                    await self._in_turn(lambda index: index.apply((), {SPENT: deleted}))
+                    await self._in_turn(lambda index: index.apply((), {DELETED_USAGE: deleted}))
             if REMOVED in state:
                 await self._in_turn(lambda index: index.wipe())
             self._current = True
@@ -196,7 +196,7 @@ class HistoryRepository:
                 be read.
         """
         page_size(limit)
-        return await self._mended(partial(self._search, text, limit))
+        return await self._repaired(partial(self._search, text, limit))
 
     async def usage(self, since: datetime | None = None, zone: tzinfo | None = None) -> builtins.list[requests.UsageTotal]:
         """What requests of runs that are there used since then, by day, workflow, agent and model. Days are those of ``zone``, by default
@@ -209,7 +209,7 @@ class HistoryRepository:
         def day_of(time: int) -> date:
             return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time)).astimezone(zone).date()
 
-        return await self._mended(partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of)))
+        return await self._repaired(partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of)))
 
     async def cost(self, since: datetime) -> float:
         """US dollars that requests of runs that are there cost since then; those of a copy of a workflow count once.
@@ -217,14 +217,14 @@ class HistoryRepository:
         Raises:
             StorageError: as ``search``.
         """
-        return await self._mended(partial(self._sum, lambda db: requests.cost(db, micros(since))))
+        return await self._repaired(partial(self._sum, lambda db: requests.cost(db, micros(since))))
 
     async def _sum(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         await self.bring_up_to_date()
         await self._index_changes()
         return await self._in_turn(lambda index: index.read(ask))
 
-    async def _mended(self, ask: Callable[[], Awaitable[T]]) -> T:
+    async def _repaired(self, ask: Callable[[], Awaitable[T]]) -> T:
         """What the index is asked; once more of a new one when it is damaged."""
         try:
             return await ask()

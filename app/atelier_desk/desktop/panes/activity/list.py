@@ -27,7 +27,7 @@ from atelier_desk.tools import failure_text
 from atelier_desk.tools.call import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
-SHOWN, WHOLE = 160, 1_000
+SHOWN, FULL = 160, 1_000
 """Most characters that a row, and its tool tip, have of what was said."""
 EntryRole = Qt.ItemDataRole.UserRole + 1
 """A model index's ``LogEntry``."""
@@ -276,7 +276,7 @@ class ActivityModel(QAbstractListModel):
         if role == EntryRole:
             return entry
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(filter(None, (_teller(entry), entry_title(entry), entry_summary(entry, WHOLE))))
+            return "\n".join(filter(None, (_teller(entry), entry_title(entry), entry_summary(entry, FULL))))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = _(CALL_WORDS[_state(entry)]) if _state(entry) in CALL_WORDS else ""
             return ", ".join(
