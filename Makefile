@@ -88,6 +88,7 @@ lint: setup
 	$(BIN)/python packaging/pages.py check
 	$(BIN)/python packaging/refreshing.py
 	$(BIN)/python packaging/handing_on.py
+	$(BIN)/python packaging/names.py
 
 # THIRD-PARTY-NOTICES, from what is installed; fails for a licence that packaging/notices.py does not list.
 notices: setup
