@@ -46,8 +46,8 @@ class Engine(FakeAtelier):
         self.thread = 0
         self.closed = False
 
-    async def go_on(self) -> None:
-        self.log.append(("go_on", (), {}))
+    async def resume_pending(self) -> None:
+        self.log.append(("resume_pending", (), {}))
 
     def _update(self, **fields: Any) -> Settings:
         self.values = self.values.model_copy(update=fields)
@@ -99,7 +99,7 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
         happened.append("painted")
 
     def then(program: desktop.Program) -> bool:
-        return program.bridge.ready and bool(engine.calls("go_on"))
+        return program.bridge.ready and bool(engine.calls("resume_pending"))
 
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
@@ -114,7 +114,7 @@ def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
     assert happened == ["painted", "opened"]
     assert engine.thread != threading.get_ident()
     assert engine.closed
-    assert engine.calls("go_on") == [((), {})]
+    assert engine.calls("resume_pending") == [((), {})]
     assert engine.values.window["geometry"]
     look = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
     assert look["theme"] == "dark"
@@ -182,7 +182,7 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
         if page.objectName() == "startup-error" and not seen:
             seen.append(page.objectName())
             page.retry.click()  # type: ignore[attr-defined]
-        return program.bridge.ready and bool(engine.calls("go_on"))
+        return program.bridge.ready and bool(engine.calls("resume_pending"))
 
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, [], opener=opener) == 0
@@ -220,7 +220,7 @@ def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_clos
         if not program.bridge.ready:
             opening.append(program.window.pages.currentWidget().objectName())
             return False
-        if not engine.calls("go_on"):
+        if not engine.calls("resume_pending"):
             return False
         if not kept:
             kept.append("")
@@ -266,7 +266,7 @@ def test_while_it_opens_nothing_is_said_to_be_empty_or_ready(qtbot: QtBot, tmp_p
         elif "reading" not in seen and engine.calls("workflows.list"):
             seen["reading"] = words(program)
             may_list.set()
-        elif engine.calls("go_on") and "Opening…" not in words(program):
+        elif engine.calls("resume_pending") and "Opening…" not in words(program):
             seen["read"] = words(program)
         return "read" in seen
 
@@ -327,7 +327,7 @@ def test_the_command_lines_language_wins_over_the_stored_one(qtbot: QtBot, tmp_p
         yield engine
 
     def then(program: desktop.Program) -> bool:
-        if program.bridge.ready and engine.calls("go_on"):
+        if program.bridge.ready and engine.calls("resume_pending"):
             seen.append(i18n.language())
         return bool(seen)
 
@@ -345,7 +345,7 @@ def test_a_setting_that_changed_is_applied_by_its_subscribers_alone(qtbot: QtBot
         yield engine
 
     def then(program: desktop.Program) -> bool:
-        if program.bridge.ready and engine.calls("go_on") and not told:
+        if program.bridge.ready and engine.calls("resume_pending") and not told:
             for key in ("shortcuts", "tray", "theme", "language"):
                 program.window.settings.subscribe(lambda value, key=key: told.append((key, str(value))), key, at_once=False)
             told.append(("begun",))

@@ -48,7 +48,7 @@ def test_no_closure_runs_in_the_engines_thread() -> None:
 def test_every_service_can_be_called() -> None:
     for service in (*SERVICES, *PARTS):
         assert inspect.isclass(service_class(service))
-    for name in ("go_on", "run_diagnostics"):
+    for name in ("resume_pending", "run_diagnostics"):
         check_callable(Atelier, name)
 
 

@@ -54,7 +54,7 @@ class Panel:
             runs={"remembering.looking": lambda _turns: list(self.looking), "remembering.stop": self._stop},
             memories={
                 "of_turns": lambda _turns: list(self.kept.values()),
-                "keep": self._keep,
+                "accept": self._keep,
                 "propose_again": lambda id, home: self._put(id, workflow_id=home, proposed=True),
                 "delete": self._delete,
                 "undo_delete": lambda id: self._put(id),

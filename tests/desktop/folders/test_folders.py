@@ -35,7 +35,12 @@ class Panel:
         self.engine = FakeAtelier(
             agents={"list": [ADA], "default": ADA},
             workflows={"get": lambda _id: self.workflow, "set_workspace": self._keep, "create": self._create},
-            files={"trusted": self._trusted, "trust": self._trust, "missing": self._missing, "told": ["AGENTS.md"]},
+            files={
+                "trusted": self._trusted,
+                "trust": self._trust,
+                "missing": self._missing,
+                "instruction_files": ["AGENTS.md"],
+            },
             runs={"send": "r"},
         )
         self.bridge = FakeBridge(self.engine)
@@ -130,7 +135,7 @@ async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -
 
 
 async def test_nothing_is_asked_of_a_folder_without_such_files(panel: Panel) -> None:
-    panel.engine.set("files", "told", [])
+    panel.engine.set("files", "instruction_files", [])
     panel.chat.open_workflow("w")
     await settle()
     panel.chat.folders.grant(["/p"])

@@ -92,7 +92,7 @@ async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(des
     d = desk(asks("v1"))
     await d.start()
     assert d.window.actions_["go-to-waiting"].shortcut().toString() == "Ctrl+J"
-    await d.focus_next()
+    await d.go()
     assert d.here() == "v1"
     card = QApplication.focusWidget()
     assert d.window.chat.isAncestorOf(card), "the one in the conversation, under its call"
@@ -117,7 +117,7 @@ async def test_tab_leads_from_the_field_through_the_whole_card(desk: Any) -> Non
 async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
     d = desk(asks("v1"))
     await d.start()
-    await d.focus_next()
+    await d.go()
     d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_R)
     assert QApplication.focusWidget().objectName() == "approval-reason"
     d.qtbot.keyClicks(QApplication.focusWidget(), "Not in main")
@@ -130,13 +130,13 @@ async def test_a_reason_is_typed_and_sent_without_the_mouse(desk: Any) -> None:
 async def test_again_leads_to_the_next_and_into_other_workflows(desk: Any) -> None:
     d = desk(asks("v1"), asks("v2"), asks("v0", workflow="w0"))
     await d.start()
-    await d.focus_next()
+    await d.go()
     assert d.here() == "v1", "this workflow first, though another waits longer"
-    await d.focus_next()
+    await d.go()
     assert d.here() == "v2"
-    await d.focus_next()
+    await d.go()
     assert (d.here(), d.window.chat.workflow_id) == ("v0", "w0")
-    await d.focus_next()
+    await d.go()
     assert (d.here(), d.window.chat.workflow_id) == ("v1", "w1")
 
 
@@ -144,7 +144,7 @@ async def test_what_stands_nowhere_in_the_conversation_is_gone_to_in_the_inbox(d
     d = desk(asks("v1", run_id="elsewhere"))
     d.engine.set("workflows", "transcript", [])
     await d.start()
-    await d.focus_next()
+    await d.go()
     assert d.here() == "v1"
     assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
@@ -161,7 +161,7 @@ async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None
 async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(desk: Any) -> None:
     d = desk()
     await d.start()
-    await d.focus_next()
+    await d.go()
     assert d.window.toasts.current is not None
     assert d.window.toasts.current.accessibleName() == "Nothing is waiting for you."
     d.engine.set("questions", "pending", [ask("q1")])
@@ -171,7 +171,7 @@ async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(
     dialog.postponed.emit(dialog.entered())
     await settle()
     assert d.window.presenter.dialog is None
-    await d.focus_next()
+    await d.go()
     assert d.window.presenter.dialog.isAncestorOf(QApplication.focusWidget())
 
 
@@ -179,7 +179,7 @@ async def test_a_decision_that_fails_keeps_the_keyboard_on_the_card(desk: Any) -
     d = desk(asks("v1"))
     d.engine.set("approvals", "approve", OSError("disk"))
     await d.start()
-    await d.focus_next()
+    await d.go()
     card = QApplication.focusWidget()
     button = card.findChild(QWidget, "approval-approve")
     button.setFocus()

@@ -340,7 +340,7 @@ async def test_damaged_configuration_is_given_up_after_a_yes(window: SettingsWin
 
 
 async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
-    atelier.set("files", "kept", KeptRecord(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
+    atelier.set("files", "undo_storage", KeptRecord(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
     window.show_page("data")
     await settle()
     page: Any = window.page("data")
@@ -354,7 +354,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     await settle()
     assert atelier.kept.checkpoint_days == 7
     atelier.set("files.cleaning", "clean", Cleaned(3_145_728, 2))
-    atelier.set("files", "kept", KeptRecord())
+    atelier.set("files", "undo_storage", KeptRecord())
     find("checkpoints-clean").click()
     await settle()
     assert page.clean_busy.text.text() == "3\u202fMB freed. 2 changes can no longer be undone."

@@ -233,7 +233,7 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     assert made.fit(500) > closed
     qtbot.mouseClick(first.row.keep_button, Qt.MouseButton.LeftButton)
     await settle()
-    assert engine.calls("files.keep") == [(("", "a"), {})]
+    assert engine.calls("files.accept_held") == [(("", "a"), {})]
     assert first.row.keep_button.isHidden()
     assert (first.row.name.text(), first.row.name.isEnabled(), first.row.name.toolTip()) == ("Kept: a.md", False, "a.md")
     assert first.body is None, "there is nothing to decide any more"

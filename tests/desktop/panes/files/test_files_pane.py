@@ -229,7 +229,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     diff = FileChange(action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1)
     atelier.set("files", "held_diff", diff)
     atelier.set("files", "held", [held])
-    atelier.set("files", "keep", ConflictError("{path} is there by now", path="AGENTS.md"))
+    atelier.set("files", "accept_held", ConflictError("{path} is there by now", path="AGENTS.md"))
     pane.reload()
     await settle()
     (row,) = pane.findChildren(HeldRow)

@@ -71,7 +71,7 @@ async def test_a_yes_and_the_way_to_where_it_was_written(pane: MemoryPane, ateli
     assert "for all workflows?" in facts(pane.list.memories.rows[0])
     workflow_actions["Keep for all workflows"].trigger()
     await settle()
-    assert [args for args, _ in atelier.calls("memories.keep")] == [("new",)]
+    assert [args for args, _ in atelier.calls("memories.accept")] == [("new",)]
     pane.window().toasts.undo.undo()
     await settle()
     assert [args for args, _ in atelier.calls("memories.propose_again")] == [("new", "w")]
