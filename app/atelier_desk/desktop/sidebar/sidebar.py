@@ -126,6 +126,10 @@ class Sidebar(QWidget):
         return made
 
     @cached_property
+    def _gate(self) -> HoverGate:
+        return HoverGate(self.list, self._show_latest)
+
+    @cached_property
     def workflow_actions(self) -> WorkflowActions:
         """Made when it is first wanted: the first paint needs nothing of it."""
         from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
