@@ -116,7 +116,7 @@ def make(server: McpServer, name: str, definition: Mapping[str, object], caller:
         "server": server.name,
         "own_name": str(definition["name"]),
         "schema": schema,
-        "told": definitions.description(definition),
+        "server_description": definitions.description(definition),
         "seen": seen or own,
         "is_program": server.transport == "stdio",
         "altered": bool(seen) and seen != own,
