@@ -65,7 +65,6 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
         assert cli("media", "remove", what).status == 0
     assert cli("media", "list", "--json").json == {
         "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "", "models_key_env": "", "images_price": None, "models_price": None,
-        "images_price": None, "models_price": None,
         "keys": [],
     }  # fmt: skip
 

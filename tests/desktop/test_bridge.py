@@ -118,7 +118,7 @@ async def test_calls_run_on_the_engine_thread_and_errors_come_back(opened: tuple
     bridge, _engine = opened
     workflows: Any = bridge.engine.workflows
     assert await workflows.where() != threading.get_ident()
-    assert await workflows.match(text="hello") == "hello"
+    assert await workflows.says(text="hello") == "hello"
     with pytest.raises(StorageError, match="broken thing"):
         await workflows.fail()
 

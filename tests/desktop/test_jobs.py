@@ -51,7 +51,7 @@ async def test_work_that_failed_can_be_started_again() -> None:
         ("steering.resume", lambda steering, run: steering.resume(run)),
         ("cancel", lambda steering, run: steering.stop(run)),
         ("steering.pause", lambda steering, run: steering.pause(run)),
-        ("steering.message", lambda steering, run: steering.send(run, "hello")),
+        ("steering.message", lambda steering, run: steering.send_to_agent(run, "hello")),
         ("answering.answer_child", lambda steering, run: steering.answer(run, "yes")),
     ],
 )

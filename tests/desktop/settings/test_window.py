@@ -136,23 +136,11 @@ FOUND = {
 }
 
 
-async def test_no_page_is_read_with_every_key_of_the_search(
-    window: SettingsWindow, qtbot: QtBot<<<<<<< ours
-, monkeypatch: pytest.MonkeyPatch=======
-, monkeypatch: pytest.MonkeyPatch
->>>>>>> theirs
-) -> None:
+async def test_no_page_is_read_with_every_key_of_the_search(window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading all pages takes 300 ms, searching what was read a few."""
-    await search(window, qtbot, "e")  <<<<<<< ours
-# makes all pages=======
-# makes all pages
-    await search(window, qtbot, "em")  # and reads what they list>>>>>>> theirs
-
-    <<<<<<< ours
-await search(window, qtbot, "em")  # and reads what they list
-    read: list[SettingsPage]=======
-read: list[SettingsPage]>>>>>>> theirs
- = []
+    await search(window, qtbot, "e")  # makes all pages
+    await search(window, qtbot, "em")  # and reads what they list
+    read: list[SettingsPage] = []
 
     def index_of(page: SettingsPage) -> list[object]:
         read.append(page)

@@ -79,7 +79,7 @@ async def test_every_button_does_what_it_says(qtbot: QtBot, bench: Bench) -> Non
 
 
 async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs.waiting", "take_back", UserMessage(message_id="a", content="first"))
+    bench.engine.set("runs.waiting", "withdraw", UserMessage(message_id="a", content="first"))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     bench.composer.field.setPlainText("half written")
@@ -89,7 +89,7 @@ async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: 
 
 
 async def test_one_that_was_sent_in_the_very_moment_says_so(qtbot: QtBot, bench: Bench) -> None:
-    bench.engine.set("runs.waiting", "take_back", ConflictError("This message is no longer queued: it was sent or removed."))
+    bench.engine.set("runs.waiting", "withdraw", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
