@@ -378,7 +378,7 @@ async def test_a_rename_is_whole_or_did_not_happen(open_atelier: Opener, monkeyp
             raise RuntimeError("killed")
 
         with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-            patch.setattr(atelier.vault, "forget", forgets)
+            patch.setattr(atelier.vault, "delete_provider", forgets)
             await atelier.providers.rename("lab", "Work")
         assert await state() == (["local", "Work"], ["Work"], "Work", "Work/m")
         assert atelier.vault.get("Work") == SENTINEL
