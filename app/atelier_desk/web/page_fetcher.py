@@ -289,7 +289,7 @@ def _made(found: CachedPage, *, kept: bool = False) -> Page:
         "scripts": bool(read.get("scripts")),
         "cut": bool(read.get("cut")),
     }
-    known: dict[str, Any] = {**texts, **rest, "total": int(read.get("total") or 0), "kept": kept}
+    known: dict[str, Any] = {**texts, **rest, "total": int(read.get("total") or 0), "cached": kept}
     return Page(found.url, **known)
 
 
