@@ -42,7 +42,11 @@ http://box.home.arpa/ http://db.internal/ http://wiki.intranet/ http://x.corp/ h
 http://metadata/ http://intranet/ http://site.test/ http://site.invalid/ http://site.example/ http://hidden.onion/
 http://name.alt/ http://a.private/ http://public.org:22/ http://public.org:25/ http://public.org:0/
 http://public.org:65536/ http://public.org:-1/ http://public.org:٨٠/ http://public.org:80:80/ http://public.org:8o/
-http://public.org:+80/ http://public.org:3306x/ http://public.org:111/ http://public.org:993/ file:///etc/passwd gopher://public.org/ ftp://public.org/ data:text/html,hi javascript:alert(1) dict://public.org/ ldap://public.org/ unix:///run/docker.sock jar:http://public.org/ view-source:http://public.org/ about:blank ws://public.org/ public.org HTTP+UNIX://%2frun/ http://a.public.org/ http://b.public.org/ http://c.public.org/ http://d.public.org/ http://e.public.org/ http://f.public.org/ http://g.public.org/ http://h.public.org/ http://i.public.org/
+http://public.org:+80/ http://public.org:3306x/ http://public.org:111/ http://public.org:993/ file:///etc/passwd
+gopher://public.org/ ftp://public.org/ data:text/html,hi javascript:alert(1) dict://public.org/ ldap://public.org/
+unix:///run/docker.sock jar:http://public.org/ view-source:http://public.org/ about:blank ws://public.org/ public.org
+HTTP+UNIX://%2frun/ http://a.public.org/ http://b.public.org/ http://c.public.org/ http://d.public.org/
+http://e.public.org/ http://f.public.org/ http://g.public.org/ http://h.public.org/ http://i.public.org/
 """.split()  # noqa: SIM905 - one a line would hide how alike they are
 SPELLINGS += [
     "http://127.0.0.1\t/",

@@ -22,7 +22,8 @@ merge.<driver>.driver mergetool.<tool>.cmd mergetool.<tool>.path pager.<cmd> pre
 remote.<name>.receivepack remote.<name>.uploadpack remote.<name>.vcs safe.directory sendemail.aliasesFile
 sendemail.ccCmd sendemail.headerCmd sendemail.sendmailCmd sendemail.smtpServer sendemail.toCmd sequence.editor
 submodule.<name>.update tar.<format>.command trace2.eventTarget trace2.normalTarget trace2.perfTarget
-trailer.<token>.cmd trailer.<token>.command uploadpack.packObjectsHook web.browser unheardof.key unheardof.<name>.key core.unheardOf remote.<name>.unheardOf
+trailer.<token>.cmd trailer.<token>.command uploadpack.packObjectsHook web.browser unheardof.key unheardof.<name>.key
+core.unheardOf remote.<name>.unheardOf
 """
 """Asked about, whatever they say here: ``%GG`` and ``!evil`` for those that are known by what they say."""
 KNOWN = """
@@ -48,7 +49,9 @@ rebase.autoStash receive.denyCurrentBranch remote.<name>.fetch remote.<name>.gh-
 remote.<name>.partialclonefilter remote.<name>.promisor remote.<name>.prune remote.<name>.push remote.<name>.pushurl
 remote.<name>.tagOpt remote.<name>.url remote.pushDefault repack.writeBitmaps rerere.enabled sendemail.to
 stash.showPatch status.showUntrackedFiles status.submoduleSummary submodule.<name>.active submodule.<name>.branch
-submodule.<name>.ignore submodule.<name>.url submodule.active submodule.recurse svn-remote.<name>.url tag.gpgSign tag.sort tar.umask transfer.fsckObjects uploadpack.allowFilter url.<base>.insteadOf url.<base>.pushInsteadOf user.email user.name user.signingKey versionsort.suffix worktree.guessRemote
+submodule.<name>.ignore submodule.<name>.url submodule.active submodule.recurse svn-remote.<name>.url tag.gpgSign
+tag.sort tar.umask transfer.fsckObjects uploadpack.allowFilter url.<base>.insteadOf url.<base>.pushInsteadOf
+user.email user.name user.signingKey versionsort.suffix worktree.guessRemote
 """
 
 
