@@ -106,7 +106,7 @@ def test_only_what_is_new_is_told_and_a_command_that_goes_on_is_ended(launch: Mo
     never = launch.Checks(Guard(clock), 0, told.append)
     clock.now += 1000.0
     assert (never.check(lambda: True), len(told)) == ("", 2)
-    assert launch.Checks(None, 1.0, told.append).look(lambda: True) == ""
+    assert launch.Checks(None, 1.0, told.append).check(lambda: True) == ""
 
 
 @pytest.fixture
