@@ -39,7 +39,7 @@ class UsageService:
             sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
         return [
-            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else _("Embeddings")), agent, provider, model, total)
+            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else _("Outside workflows")), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 
