@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.doctor import Check
-    from atelier_desk.engine.outside_costs import OutsideCosts
     from atelier_desk.engine.function_tools import GivenTool, GivenTools
     from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import FaultPoint, Journal
     from atelier_desk.engine.month_budget import MonthBudget
     from atelier_desk.engine.one_prompt import Answer
+    from atelier_desk.engine.outside_costs import OutsideCosts
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.runs.manager import Responder, RunManager

@@ -109,8 +109,8 @@ class OutsideCosts:
         if reached is not None and reached.limit is LimitKind.UNPRICED:
             raise LimitError(
                 N_(
-                    "The price of {name} is not known, so the monthly cost limit cannot be kept: nothing was sent. Enter its price where it "
-                    "is set up in the settings, or allow requests without a known price for this month in Settings → Usage."
+                    "The price of {name} is not known, so the monthly cost limit cannot be kept: nothing was sent. Enter its price where "
+                    "it is set up in the settings, or allow requests without a known price for this month in Settings → Usage."
                 ),
                 code="month",
                 name=name,
