@@ -55,7 +55,7 @@ class Page:
         links: ``{"url", "text"}`` of each.
         scripts: it is made by programs in the page, so that there is little or nothing to read without a browser.
         ran: the browser that ran them, empty for none; ``trouble`` says why none did.
-        kept: it was taken from the pages that were fetched before.
+        cached: it was taken from the pages that were fetched before.
         cut: the page was longer than what is read of one.
     """
 
@@ -289,7 +289,7 @@ def _made(found: CachedPage, *, kept: bool = False) -> Page:
         "scripts": bool(read.get("scripts")),
         "cut": bool(read.get("cut")),
     }
-    known: dict[str, Any] = {**texts, **rest, "total": int(read.get("total") or 0), "kept": kept}
+    known: dict[str, Any] = {**texts, **rest, "total": int(read.get("total") or 0), "cached": kept}
     return Page(found.url, **known)
 
 
