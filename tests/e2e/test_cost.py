@@ -59,9 +59,7 @@ def test_a_request_beyond_the_month_says_what_it_may_cost_and_goes_when_the_limi
 ) -> None:
     usage = {"prompt_tokens": 90_000, "completion_tokens": 1_000, "total_tokens": 91_000}
     server.script(GOAL, Reply(text="They hum.", usage=usage), "Once more.")
-    priced = ModelInfo(
-        provider=PROVIDER, name=MODEL, context_window=WINDOW, supports_tools=True, price_input=DOLLARS, price_output=DOLLARS
-    )
+    priced = ModelInfo(provider=PROVIDER, name=MODEL, context_window=WINDOW, supports_tools=True, price_input=DOLLARS, price_output=DOLLARS)
     desk = open_desk(None)
     desk.engine(lambda a: hire(a, server.provider, config("Ada", tools=(), max_tokens=1_000)))
     desk.engine(lambda a: a.models.update(priced))
@@ -81,7 +79,7 @@ def test_a_request_beyond_the_month_says_what_it_may_cost_and_goes_when_the_limi
     desk.until(lambda: "Change limit" in rendered(desk.window), "most of it is used: that is said once")
     assert desk.engine(lambda a: a.usage.month()).spent > 0.8 * 0.07
     desk.send("And now?")
-    again = desk.until(lambda: [each for each in desk.all("notice-raise")], "it is asked again")
+    again = desk.until(lambda: desk.all("notice-raise"), "it is asked again")
     assert len(again) == 1
     assert len(server.requests(GOAL)) == 1
 
