@@ -1,9 +1,10 @@
 """The licences of everything that Atelier is installed with: ``python packaging/notices.py [check | write]``.
 
-What is really installed is looked at: the packages that Atelier needs, their metadata, the licence texts in their wheels, and the lists
-of parts (SBOMs, CycloneDX) of those that are built from other languages. ``write`` makes ``THIRD-PARTY-NOTICES`` of it; ``check`` fails
-where that file is not what ``write`` would make, apart from packages that are needed on other systems alone. Both fail for a licence
-that is not listed here, so that nobody ships one that nobody looked at.
+What is really installed is looked at: the packages that Atelier needs, their metadata, the licence texts in their
+wheels, and the lists of parts (SBOMs, CycloneDX) of those that are built from other languages. ``write`` makes
+``THIRD-PARTY-NOTICES`` of it; ``check`` fails where that file is not what ``write`` would make, apart from packages
+that are needed on other systems alone. Both fail for a licence that is not listed here, so that nobody ships one that
+nobody looked at.
 """
 
 from __future__ import annotations
@@ -97,15 +98,16 @@ PARTS = {
 
 BUSINESS = "Business Source License 1.1"
 ABOUT = """\
-Atelier is licensed under the Apache License 2.0 (see LICENSE). It is installed with the programs below, each under its own licence.
+Atelier is licensed under the Apache License 2.0 (see LICENSE). It is installed with the programs below, each under its
+own licence.
 
-The database: the package surrealdb-embedded calls itself Apache-2.0, and its list of parts names SurrealDB's core under the Business
-Source License 1.1. That licence allows every use except offering the database to others as a service of its own ("Database Service", in
-which third parties create, manage or control schemas or tables), and becomes the Apache License 2.0 on the day that its text names. Using
-Atelier, alone or in a company, is no such service.
+The database: the package surrealdb-embedded calls itself Apache-2.0, and its list of parts names SurrealDB's core under
+the Business Source License 1.1. That licence allows every use except offering the database to others as a service of
+its own ("Database Service", in which third parties create, manage or control schemas or tables), and becomes the Apache
+License 2.0 on the day that its text names. Using Atelier, alone or in a company, is no such service.
 
-Qt and its Python bindings (PySide6, Shiboken) are used under the GNU Lesser General Public License 3: they lie in files of their own and
-can be exchanged. Their sources: https://download.qt.io/official_releases/QtForPython/
+Qt and its Python bindings (PySide6, Shiboken) are used under the GNU Lesser General Public License 3: they lie in files
+of their own and can be exchanged. Their sources: https://download.qt.io/official_releases/QtForPython/
 """
 
 

@@ -101,7 +101,7 @@ def _print_misses(
 
 
 def _shares(places: Sequence[int], asked: Sequence[Asked]) -> dict[str, float]:
-    telling = [place for place, each in zip(places, asked, strict=True) if each.disclosure_filter]
+    telling = [place for place, each in zip(places, asked, strict=True) if each.telling]
     return {
         "hit_at_1": round(sum(place == 0 for place in places) / len(places), 3),
         "hit_at_5": round(sum(place < 5 for place in places) / len(places), 3),

@@ -75,7 +75,7 @@ _DEFAULTS: dict[str, Any] = {
     "projects.offers": [],
     "memories.list": [],
     "memories.of_turns": [],
-    "runs.remembering.looking": [],
+    "runs.remembering.pending_turns": [],
     "memories.list_pinned": [],
     "memories.describe": {},
     "memories.pinned": [],
@@ -200,8 +200,8 @@ class FakeAtelier:
         recent, filed = (tuple(each for each in kept if bool(each.collection) is on) for on in (False, True))
         return Listing(recent, filed, away if archive else (), len(away))
 
-    async def go_on(self) -> None:
-        self.log.append(("go_on", (), {}))
+    async def resume_pending(self) -> None:
+        self.log.append(("resume_pending", (), {}))
 
     async def run_diagnostics(self) -> list[Any]:
         self.log.append(("run_diagnostics", (), {}))

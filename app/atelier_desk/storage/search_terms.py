@@ -27,21 +27,23 @@ def _listed(text: str) -> frozenset[str]:
 
 ENGLISH = _listed(
     """
-    a about above after again against all am an and any are as at be because been before being below between both but by can could did
-    do does doing down during each few for from further had has have having he her here hers herself him himself his how i if in into
-    is it its itself just me more most my myself no nor not now of off on once only or other our ours ourselves out over own same she
-    should so some such than that the their theirs them themselves then there these they this those through to too under until up very
-    was we were what when where which while who whom why will with would you your yours yourself yourselves s t re ve ll d m don
+    a about above after again against all am an and any are as at be because been before being below between both but by
+    can could did do does doing down during each few for from further had has have having he her here hers herself him
+    himself his how i if in into is it its itself just me more most my myself no nor not now of off on once only or
+    other our ours ourselves out over own same she should so some such than that the their theirs them themselves then
+    there these they this those through to too under until up very was we were what when where which while who whom why
+    will with would you your yours yourself yourselves s t re ve ll d m don
     """
 )
 FRENCH = _listed(
     """
-    a ai aie aient ait alors as au aucun aura aurait aussi autre aux avaient avais avait avant avec avez avoir avons ayant c ca ce
-    ceci cela celle celles celui ces cet cette ceux chez comme comment d dans de depuis des deux donc dont du elle elles en encore
-    entre es est et etaient etais etait etant ete etes etre eu eux fait faire faut font il ils j je jusqu l la le les leur leurs lui m
-    ma mais me meme memes mes moi mon n ne ni nos notre nous on ont ou par parce pas peu peut plus pour pourquoi qu quand que quel
-    quelle quelles quels qui quoi s sa sans se sera serait ses si soit sommes son sont sous suis sur t ta te tes toi ton tous tout
-    toute toutes tres tu un une vers voici voila vos votre vous y
+    a ai aie aient ait alors as au aucun aura aurait aussi autre aux avaient avais avait avant avec avez avoir avons
+    ayant c ca ce ceci cela celle celles celui ces cet cette ceux chez comme comment d dans de depuis des deux donc dont
+    du elle elles en encore entre es est et etaient etais etait etant ete etes etre eu eux fait faire faut font il ils j
+    je jusqu l la le les leur leurs lui m ma mais me meme memes mes moi mon n ne ni nos notre nous on ont ou par parce
+    pas peu peut plus pour pourquoi qu quand que quel quelle quelles quels qui quoi s sa sans se sera serait ses si soit
+    sommes son sont sous suis sur t ta te tes toi ton tous tout toute toutes tres tu un une vers voici voila vos votre
+    vous y
     """
 )
 STOP_WORDS = ENGLISH | FRENCH

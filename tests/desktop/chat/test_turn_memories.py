@@ -51,7 +51,7 @@ class Panel:
         self.looking: list[ExtractionReply] = []
         self.engine = FakeAtelier(
             workflows={"get": WORKFLOW, "opened": OpenedWorkflow(WORKFLOW, tuple(SAID), None)},
-            runs={"remembering.looking": lambda _turns: list(self.looking), "remembering.stop": self._stop},
+            runs={"remembering.pending_turns": lambda _turns: list(self.looking), "remembering.stop": self._stop},
             memories={
                 "of_turns": lambda _turns: list(self.kept.values()),
                 "accept": self._keep,
@@ -119,7 +119,7 @@ async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: P
     (card,) = panel.cards()
     assert card.title.text() == "1 thing to remember?"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
-    assert [row.accept_memory.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
+    assert [row.keep_button.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])

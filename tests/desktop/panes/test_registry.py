@@ -21,14 +21,14 @@ NOTES = """
 from PySide6.QtWidgets import QPlainTextEdit
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.desktop.panes.registry import pane
-from atelier_desk.desktop.widgets import control, say
+from atelier_desk.desktop.widgets import control, bind_text
 from atelier_desk.support.i18n import N_
 
 @pane("notes", order=45, icon="pencil", title=N_("Text size"), command=N_("Copy details"), shortcut="Ctrl+9")
 class NotesPane(Pane):
     def __init__(self, bridge):
         super().__init__(bridge)
-        say(self.heading, N_("LANGUAGE AND APPEARANCE"))
+        bind_text(self.heading, N_("LANGUAGE AND APPEARANCE"))
         self.field = control(QPlainTextEdit(self), "notes-field", name=N_("Language"))
         self.column.addWidget(self.field)
 

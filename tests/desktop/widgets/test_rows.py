@@ -137,7 +137,7 @@ def test_a_click_on_an_icon_does_what_it_says(listed: Make, qtbot: QtBot, row: L
     assert len(done) == bool(action)
 
 
-@pytest.mark.parametrize("part", ["title", "beside", "end", "facts", "note", "heading", "badge", "lines"])
+@pytest.mark.parametrize("part", ["title", "trailing", "end", "facts", "note", "heading", "badge", "lines"])
 def test_hidden_characters_are_written_out(listed: Make, part: str) -> None:
     def row(text: str) -> ListRow:
         values = {"title": "Title", part: (text,) if part == "lines" else text}

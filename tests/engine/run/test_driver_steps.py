@@ -232,10 +232,10 @@ class Slot:
     """The one slot; who takes it has waited or not."""
 
     def __init__(self, waited: bool) -> None:
-        self.waited, self.taken, self.freed = waited, list[str](), list[str]()
+        self.waited, self.in_use, self.freed = waited, list[str](), list[str]()
 
-    async def take(self, root: str) -> bool:
-        self.taken.append(root)
+    async def acquire(self, root: str) -> bool:
+        self.in_use.append(root)
         return self.waited
 
     def free(self, root: str) -> None:

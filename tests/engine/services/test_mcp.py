@@ -53,7 +53,7 @@ async def test_another_address_gets_no_token_and_another_folder_no_approval_of_t
         remote = McpServer(name="remote", transport="http", url="https://one.example/mcp")
         await atelier.mcp.save(remote, new=True)
         entry = variable_resolution.entry((await atelier.mcp.get("remote")).config, "oauth")
-        atelier.vault.keep(entry, '{"tokens": {"access_token": "abc"}}')
+        atelier.vault.store(entry, '{"tokens": {"access_token": "abc"}}')
         await atelier.mcp.save(remote.model_copy(update={"timeout_s": 5.0}))
         assert atelier.vault.get(entry) is not None
         await atelier.mcp.save(remote.model_copy(update={"url": "https://two.example/mcp"}))

@@ -92,7 +92,7 @@ async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(cal
     seen: list[tuple[bytes, str, str]] = []
 
     class Eye:
-        def lacks(self) -> str:
+        def missing_setup(self) -> str:
             return ""
 
         async def describe(self, data: bytes, media_type: str, prompt: str, spending: Any = None) -> str:

@@ -63,7 +63,7 @@ async def test_an_empty_shell_is_shown_by_the_browser_and_each_request_is_judged
     assert {"--disable-quic", "--dns-prefetch-disable", "--proxy-bypass-list=<-loopback>", "--incognito"} <= set(fake.did["options"])
     assert "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1" in fake.did["options"]
     assert await gone(fake.did["pid"])
-    assert (await app(mode="dies").page("http://app.org/", no)).kept
+    assert (await app(mode="dies").page("http://app.org/", no)).cached
 
 
 async def test_a_page_with_text_needs_no_browser_and_a_shell_without_one_says_so(

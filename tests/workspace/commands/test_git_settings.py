@@ -10,43 +10,48 @@ from atelier_desk.workspace.commands import git
 from atelier_desk.workspace.commands.git_settings import ASKS_GPG, is_known, is_switched_off
 
 ASKS = """
-alias.* attr.x browser.<tool>.cmd browser.<tool>.path bundle.<id>.uri bundle.heuristic bundle.mode bundle.version core.attributesFile
-core.excludesFile core.worktree diff.<driver>.command diff.<driver>.textconv diff.external diff.orderFile difftool.<tool>.cmd
-difftool.<tool>.path filter.<driver>.clean filter.<driver>.process filter.<driver>.smudge filter.lfs.clean filter.lfs.process
-format.outputDirectory format.pretty format.signatureFile fsmonitor.socketDir gc.recentObjectsHook gitcvs.dbDriver gitcvs.logFile
-gitweb.url gpg.<format>.program gpg.ssh.defaultKeyCommand guitool.<name>.cmd help.browser help.htmlPath imap.tunnel include.path
+alias.* attr.x browser.<tool>.cmd browser.<tool>.path bundle.<id>.uri bundle.heuristic bundle.mode bundle.version
+core.attributesFile core.excludesFile core.worktree diff.<driver>.command diff.<driver>.textconv diff.external
+diff.orderFile difftool.<tool>.cmd difftool.<tool>.path filter.<driver>.clean filter.<driver>.process
+filter.<driver>.smudge filter.lfs.clean filter.lfs.process format.outputDirectory format.pretty format.signatureFile
+fsmonitor.socketDir gc.recentObjectsHook gitcvs.dbDriver gitcvs.logFile gitweb.url gpg.<format>.program
+gpg.ssh.defaultKeyCommand guitool.<name>.cmd help.browser help.htmlPath imap.tunnel include.path
 includeIf.<condition>.path init.templateDir instaweb.browser instaweb.httpd instaweb.modulePath interactive.diffFilter
-lfs.customtransfer.<x>.path lfs.extension.<x>.clean mailmap.file man.<tool>.cmd man.<tool>.path man.viewer merge.<driver>.driver
-mergetool.<tool>.cmd mergetool.<tool>.path pager.<cmd> pretty.<name> protocol.<name>.allow remote.<name>.receivepack
-remote.<name>.uploadpack remote.<name>.vcs safe.directory sendemail.aliasesFile sendemail.ccCmd sendemail.headerCmd
-sendemail.sendmailCmd sendemail.smtpServer sendemail.toCmd sequence.editor submodule.<name>.update tar.<format>.command
-trace2.eventTarget trace2.normalTarget trace2.perfTarget trailer.<token>.cmd trailer.<token>.command uploadpack.packObjectsHook
-web.browser unheardof.key unheardof.<name>.key core.unheardOf remote.<name>.unheardOf
+lfs.customtransfer.<x>.path lfs.extension.<x>.clean mailmap.file man.<tool>.cmd man.<tool>.path man.viewer
+merge.<driver>.driver mergetool.<tool>.cmd mergetool.<tool>.path pager.<cmd> pretty.<name> protocol.<name>.allow
+remote.<name>.receivepack remote.<name>.uploadpack remote.<name>.vcs safe.directory sendemail.aliasesFile
+sendemail.ccCmd sendemail.headerCmd sendemail.sendmailCmd sendemail.smtpServer sendemail.toCmd sequence.editor
+submodule.<name>.update tar.<format>.command trace2.eventTarget trace2.normalTarget trace2.perfTarget
+trailer.<token>.cmd trailer.<token>.command uploadpack.packObjectsHook web.browser unheardof.key unheardof.<name>.key
+core.unheardOf remote.<name>.unheardOf
 """
 """Asked about, whatever they say here: ``%GG`` and ``!evil`` for those that are known by what they say."""
 KNOWN = """
 add.ignoreErrors advice.statusHints am.threeWay apply.whitespace author.name blame.ignoreRevsFile branch.<name>.merge
-branch.<name>.mergeOptions branch.<name>.rebase branch.<name>.remote branch.autoSetupMerge branch.sort checkout.guess clean.requireForce
-color.diff.<slot> color.ui column.ui commit.gpgSign commit.template commitGraph.readChangedPaths committer.email core.abbrev core.askPass
-core.autocrlf core.bare core.bigFileThreshold core.commentChar core.compression core.editor core.eol core.fileMode core.fsmonitor
-core.gitProxy core.hooksPath core.ignoreCase core.logAllRefUpdates core.longPaths core.notesRef core.pager core.precomposeUnicode
-core.protectHFS core.protectNTFS core.quotePath core.repositoryFormatVersion core.safecrlf core.sharedRepository core.sparseCheckout
-core.sparseCheckoutCone core.splitIndex core.sshCommand core.symlinks core.trustctime core.untrackedCache core.whitespace
-credential.<url>.helper credential.helper credential.username diff.<driver>.binary diff.<driver>.wordRegex diff.<driver>.xfuncname
-diff.algorithm diff.colorMoved diff.context diff.ignoreSubmodules diff.mnemonicPrefix diff.noprefix diff.renames diff.submodule diff.tool
-difftool.prompt extensions.objectFormat extensions.partialClone extensions.refStorage extensions.worktreeConfig feature.manyFiles
-fetch.parallel fetch.prune fetch.recurseSubmodules filter.<driver>.required format.subjectPrefix fsck.skipList gc.auto gc.reflogExpire
-gpg.format gpg.openpgp.program gpg.program gpg.ssh.allowedSignersFile gpg.ssh.program gpg.x509.program grep.lineNumber gui.encoding
-help.autoCorrect http.<url>.extraHeader http.postBuffer http.proxy http.sslVerify i18n.commitEncoding index.threads index.version
+branch.<name>.mergeOptions branch.<name>.rebase branch.<name>.remote branch.autoSetupMerge branch.sort checkout.guess
+clean.requireForce color.diff.<slot> color.ui column.ui commit.gpgSign commit.template commitGraph.readChangedPaths
+committer.email core.abbrev core.askPass core.autocrlf core.bare core.bigFileThreshold core.commentChar core.compression
+core.editor core.eol core.fileMode core.fsmonitor core.gitProxy core.hooksPath core.ignoreCase core.logAllRefUpdates
+core.longPaths core.notesRef core.pager core.precomposeUnicode core.protectHFS core.protectNTFS core.quotePath
+core.repositoryFormatVersion core.safecrlf core.sharedRepository core.sparseCheckout core.sparseCheckoutCone
+core.splitIndex core.sshCommand core.symlinks core.trustctime core.untrackedCache core.whitespace
+credential.<url>.helper credential.helper credential.username diff.<driver>.binary diff.<driver>.wordRegex
+diff.<driver>.xfuncname diff.algorithm diff.colorMoved diff.context diff.ignoreSubmodules diff.mnemonicPrefix
+diff.noprefix diff.renames diff.submodule diff.tool difftool.prompt extensions.objectFormat extensions.partialClone
+extensions.refStorage extensions.worktreeConfig feature.manyFiles fetch.parallel fetch.prune fetch.recurseSubmodules
+filter.<driver>.required format.subjectPrefix fsck.skipList gc.auto gc.reflogExpire gpg.format gpg.openpgp.program
+gpg.program gpg.ssh.allowedSignersFile gpg.ssh.program gpg.x509.program grep.lineNumber gui.encoding help.autoCorrect
+http.<url>.extraHeader http.postBuffer http.proxy http.sslVerify i18n.commitEncoding index.threads index.version
 init.defaultBranch lfs.<url>.access lfs.repositoryformatversion log.date log.showSignature mailmap.blob maintenance.auto
-maintenance.strategy merge.<driver>.name merge.conflictStyle merge.ff merge.renames merge.tool mergetool.keepBackup notes.displayRef
-pack.threads pull.ff pull.rebase push.autoSetupRemote push.default push.followTags rebase.autoSquash rebase.autoStash
-receive.denyCurrentBranch remote.<name>.fetch remote.<name>.gh-resolved remote.<name>.mirror remote.<name>.partialclonefilter
-remote.<name>.promisor remote.<name>.prune remote.<name>.push remote.<name>.pushurl remote.<name>.tagOpt remote.<name>.url
-remote.pushDefault repack.writeBitmaps rerere.enabled sendemail.to stash.showPatch status.showUntrackedFiles status.submoduleSummary
-submodule.<name>.active submodule.<name>.branch submodule.<name>.ignore submodule.<name>.url submodule.active submodule.recurse
-svn-remote.<name>.url tag.gpgSign tag.sort tar.umask transfer.fsckObjects uploadpack.allowFilter url.<base>.insteadOf
-url.<base>.pushInsteadOf user.email user.name user.signingKey versionsort.suffix worktree.guessRemote
+maintenance.strategy merge.<driver>.name merge.conflictStyle merge.ff merge.renames merge.tool mergetool.keepBackup
+notes.displayRef pack.threads pull.ff pull.rebase push.autoSetupRemote push.default push.followTags rebase.autoSquash
+rebase.autoStash receive.denyCurrentBranch remote.<name>.fetch remote.<name>.gh-resolved remote.<name>.mirror
+remote.<name>.partialclonefilter remote.<name>.promisor remote.<name>.prune remote.<name>.push remote.<name>.pushurl
+remote.<name>.tagOpt remote.<name>.url remote.pushDefault repack.writeBitmaps rerere.enabled sendemail.to
+stash.showPatch status.showUntrackedFiles status.submoduleSummary submodule.<name>.active submodule.<name>.branch
+submodule.<name>.ignore submodule.<name>.url submodule.active submodule.recurse svn-remote.<name>.url tag.gpgSign
+tag.sort tar.umask transfer.fsckObjects uploadpack.allowFilter url.<base>.insteadOf url.<base>.pushInsteadOf
+user.email user.name user.signingKey versionsort.suffix worktree.guessRemote
 """
 
 

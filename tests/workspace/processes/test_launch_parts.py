@@ -74,7 +74,7 @@ class Guard:
         self.clock.now += self.takes
         return self.kept
 
-    def said(self) -> dict[str, Any]:
+    def report(self) -> dict[str, Any]:
         return {name: list(paths) for name, paths in self.done.items()}
 
 

@@ -34,9 +34,9 @@ from atelier_desk.workspace.run_denials import Hidden
 from atelier_desk.workspace.skills.find import folders_of
 
 _WORDS = """
-: . alias bg bind break builtin caller cd compgen complete compopt continue declare dirs disown enable eval exec exit export fc fg getopts
-hash help history jobs let local logout mapfile popd pushd read readarray readonly return set shift shopt source suspend times trap type
-typeset ulimit umask unalias unset wait
+: . alias bg bind break builtin caller cd compgen complete compopt continue declare dirs disown enable eval exec exit
+export fc fg getopts hash help history jobs let local logout mapfile popd pushd read readarray readonly return set shift
+shopt source suspend times trap type typeset ulimit umask unalias unset wait
 """
 BUILT_IN = frozenset(_WORDS.split())
 """Words executed by the shell itself, which must stay words (bash(1), "SHELL BUILTIN COMMANDS", except those that are also

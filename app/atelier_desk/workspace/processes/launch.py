@@ -192,7 +192,7 @@ class Checks:
         if self._guard is None or began < self._next:
             return ""
         kept_within = self._guard.check(go_on)
-        said = self._guard.said()
+        said = self._guard.report()
         if any(said.values()) and repr(said) != self._last_report:
             self._last_report = repr(said)
             self._on_report(said)

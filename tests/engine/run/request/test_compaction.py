@@ -179,7 +179,7 @@ def test_what_is_pinned_is_sent_whole_however_little_room_there_is(turns: int, p
         if isinstance(step, context.CutResults):
             body = ContextCompacted(method="cut_results", dropped=step.seqs)
         elif isinstance(step, context.Shorten):
-            body = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.kept)
+            body = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened)
         else:
             body = ContextCompacted(method="digest", dropped=tuple(entry.seq for entry in step.entries), summary="short")
         state = after(state, body)

@@ -83,7 +83,7 @@ async def test_after_thirty_days_it_goes(open_atelier: Opener, ws: Path, tmp_pat
         await clock.advance(30 * DAY)
         await atelier.files.cleaning.clean(asked=False)
         assert await atelier.files.cleaning.leftovers() == []
-        assert atelier.workspace_files.kept.of(newer) == []
+        assert atelier.workspace_files.store.of(newer) == []
         assert not list((tmp_path / "data/checkpoints/trash").glob("*/content/file")) or not (ws / "second").exists()
 
 
@@ -126,7 +126,7 @@ async def test_a_database_that_just_came_gives_nothing_up_by_itself(open_atelier
     clock = ManualClock(TODAY + timedelta(days=10))
     async with open_atelier(clock=clock) as atelier:
         assert (await atelier.files.cleaning.clean(asked=False)).given_up == 0
-        assert (await atelier.files.kept()).changes == 1
+        assert (await atelier.files.undo_storage()).changes == 1
         assert (await atelier.files.cleaning.clean(asked=False)).given_up == 1, "from the second time on its settings hold"
 
 
@@ -146,7 +146,7 @@ async def test_a_person_deletes_what_is_unknown(open_atelier: Opener, ws: Path, 
         (leftover,) = await atelier.files.cleaning.leftovers()
         assert await atelier.files.cleaning.delete([leftover.key]) >= len("the only copy in folder")
         assert await atelier.files.cleaning.leftovers() == []
-        assert not atelier.workspace_files.kept.trash(change.id).exists()
+        assert not atelier.workspace_files.store.trash(change.id).exists()
 
 
 async def test_a_listing_that_meets_an_unreadable_record_tells_the_pane(open_atelier: Opener, ws: Path) -> None:
@@ -155,7 +155,7 @@ async def test_a_listing_that_meets_an_unreadable_record_tells_the_pane(open_ate
         change = delete_folder(atelier, ws, mine, "folder")
         await atelier.files.cleaning.clean(asked=False)
         assert await atelier.files.cleaning.leftovers(again=False) == []
-        atelier.workspace_files.kept.record(change).write_bytes(b"{")
+        atelier.workspace_files.store.record(change).write_bytes(b"{")
         assert await atelier.files.list(mine) == []
         assert [each.kind for each in await atelier.files.cleaning.leftovers(again=False)] == ["unreadable"]
 
@@ -193,10 +193,10 @@ async def test_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> Non
         atelier.workspace_files.now = lambda: TODAY
         await clock.advance(23 * 3600)
         await once_a_day(atelier, started=True)
-        assert (await atelier.files.kept()).changes == 1
+        assert (await atelier.files.undo_storage()).changes == 1
         await clock.advance(26 * 3600)
         await once_a_day(atelier, started=False)
-        assert (await atelier.files.kept()).changes == 0
+        assert (await atelier.files.undo_storage()).changes == 0
 
 
 async def test_cleaning_after_a_command_stops_when_its_time_is_over(open_atelier: Opener, ws: Path) -> None:
@@ -207,7 +207,7 @@ async def test_cleaning_after_a_command_stops_when_its_time_is_over(open_atelier
         await once_a_day(atelier, started=True, most_s=0.0)
         state = await atelier.repos.housekeeping.load()
         assert state.cleaned_at == clock.now(), "it is not tried again with each command"
-        assert (await atelier.files.kept()).changes <= 1
+        assert (await atelier.files.undo_storage()).changes <= 1
 
 
 async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_along(open_atelier: Opener, ws: Path) -> None:
@@ -215,9 +215,9 @@ async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_alo
         mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
         gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
         await atelier.workflows.purge(mine)
-        assert not atelier.workspace_files.kept.trash(gone.id).exists()
+        assert not atelier.workspace_files.store.trash(gone.id).exists()
         assert await atelier.files.cleaning.leftovers() == []
-        assert atelier.workspace_files.kept.of(other) == [stays]
+        assert atelier.workspace_files.store.of(other) == [stays]
 
 
 async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws: Path) -> None:
@@ -230,14 +230,14 @@ async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws
         await clock.advance(400 * DAY)
         await atelier.workflows.purge_expired()
         await atelier.files.cleaning.clean(asked=True)
-        assert (atelier.workspace_files.kept.trash(change.id) / "content/file").exists()
+        assert (atelier.workspace_files.store.trash(change.id) / "content/file").exists()
         assert [each.key for each in await atelier.files.cleaning.leftovers()] == [mine]
 
 
 async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier() as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
-        unused = atelier.workspace_files.kept.folder / "objects/ab/cdef"
+        unused = atelier.workspace_files.store.folder / "objects/ab/cdef"
         unused.parent.mkdir(parents=True)
         unused.write_text("no record names it")
         unknown = delete_folder(atelier, ws, "unknown", "second")
@@ -245,7 +245,7 @@ async def test_a_full_disk_is_cleaned_all_the_same(open_atelier: Opener, ws: Pat
         def full(_token: str) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(atelier.workspace_files.kept, "set_cleaned_by", full)
+        monkeypatch.setattr(atelier.workspace_files.store, "set_cleaned_by", full)
         assert (await atelier.files.cleaning.clean(asked=True)).freed > 0
         assert not unused.exists()
-        assert (atelier.workspace_files.kept.trash(unknown.id) / "content/file").exists()
+        assert (atelier.workspace_files.store.trash(unknown.id) / "content/file").exists()

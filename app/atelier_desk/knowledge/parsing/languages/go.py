@@ -16,7 +16,8 @@ QUERY = """
 (method_declaration) @scope.method
 (type_spec type: (struct_type)) @scope.struct
 (type_spec type: (interface_type)) @scope.interface
-(type_spec type: [(type_identifier) (function_type) (map_type) (slice_type) (array_type) (pointer_type) (channel_type) (qualified_type)
+(type_spec type: [(type_identifier) (function_type) (map_type) (slice_type) (array_type) (pointer_type) (channel_type)
+  (qualified_type)
   (generic_type)]) @scope.type
 (type_alias) @scope.type
 (source_file (const_declaration (const_spec) @scope.constant))

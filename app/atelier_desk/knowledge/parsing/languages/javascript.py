@@ -15,13 +15,16 @@ QUERY = """
 [(function_declaration) (generator_function_declaration)] @scope.function
 (class_declaration) @scope.class
 (class_body (method_definition) @scope.method)
-(variable_declarator name: (identifier) value: [(arrow_function) (function_expression) (generator_function)]) @scope.function
+(variable_declarator name: (identifier) value: [(arrow_function) (function_expression) (generator_function)])
+  @scope.function
 (variable_declarator name: (identifier) value: (class)) @scope.class
-(assignment_expression left: [(member_expression) (identifier)] right: [(arrow_function) (function_expression) (generator_function)])
+(assignment_expression left: [(member_expression) (identifier)] right: [(arrow_function) (function_expression)
+  (generator_function)])
   @scope.function
 (assignment_expression left: [(member_expression) (identifier)] right: (class)) @scope.class
 (object (method_definition) @scope.function)
-(object (pair key: (property_identifier) value: [(arrow_function) (function_expression) (generator_function)]) @scope.function)
+(object (pair key: (property_identifier) value: [(arrow_function) (function_expression) (generator_function)])
+  @scope.function)
 (program (lexical_declaration (variable_declarator name: (identifier)) @constant))
 (program (variable_declaration (variable_declarator name: (identifier)) @constant))
 (program (export_statement (lexical_declaration (variable_declarator name: (identifier)) @constant)))
@@ -31,11 +34,13 @@ QUERY = """
 (export_statement source: (string)) @reexport
 (export_statement value: (_) @default)
 (export_statement "default" declaration: (_) @default)
-(call_expression function: (identifier) @_require arguments: (arguments . (string) @required .) (#eq? @_require "require"))
+(call_expression function: (identifier) @_require arguments: (arguments . (string) @required .) (#eq? @_require
+  "require"))
 (call_expression function: (import) arguments: (arguments . (string) @required))
 (variable_declarator name: (identifier)
   value: [(new_expression) (call_expression) (await_expression) (member_expression) (identifier)]) @bound
-(assignment_expression left: (member_expression) right: [(new_expression) (call_expression) (await_expression) (member_expression)
+(assignment_expression left: (member_expression) right: [(new_expression) (call_expression) (await_expression)
+  (member_expression)
   (identifier) (object)]) @assigned
 (comment) @comment
 (decorator) @skip

@@ -34,7 +34,8 @@ QUERY = """
 (property_promotion_parameter type: (_) name: (_)) @promoted
 (property_declaration type: (_)) @fielded
 (assignment_expression left: [(variable_name) (member_access_expression)]
-  right: [(object_creation_expression) (member_call_expression) (scoped_call_expression) (function_call_expression) (variable_name)
+  right: [(object_creation_expression) (member_call_expression) (scoped_call_expression) (function_call_expression)
+  (variable_name)
   (member_access_expression)]) @assigned
 (function_definition return_type: (_) @returned)
 (method_declaration return_type: (_) @returned)

@@ -30,7 +30,8 @@ QUERY = """
 (typed_parameter) @typed
 (typed_default_parameter) @typed
 (assignment left: [(identifier) (attribute)] type: (type)) @annotated
-(assignment left: [(identifier) (attribute)] right: [(call) (identifier) (attribute) (await) (conditional_expression) (boolean_operator)
+(assignment left: [(identifier) (attribute)] right: [(call) (identifier) (attribute) (await) (conditional_expression)
+  (boolean_operator)
   (list) (list_comprehension) (subscript)]) @assigned
 (function_definition return_type: (type) @returned)
 (as_pattern alias: (as_pattern_target (identifier))) @as
