@@ -52,7 +52,7 @@ async def main(data: Path, effects: Path, fault: Any) -> None:
     info = ModelInfo(provider="test", name="m", context_window=32_768, price_input=TOKENS, price_output=TOKENS)
     model: Any = Model()
 
-    async def opened(_agent: AgentConfig, _language: str) -> OpenModel:
+    async def opened(agent: AgentConfig, language: str) -> OpenModel:
         return OpenModel(model, model, info, ToolDialect.NATIVE)
 
     vault = KeyVault(environ={"K": "sesame-123"})
