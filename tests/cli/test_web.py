@@ -19,7 +19,7 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
     monkeypatch.setenv("PATH", "/nothing")
     assert cli("web", "show", "--json").json == {
-        "search": "ddgs", "address": "", "key_env": "", "scripts": "auto", "browser": "", "keys": [],
+        "search": "ddgs", "address": "", "key_env": "", "price": None, "scripts": "auto", "browser": "", "keys": [],
         "found_browser": "", "pages": 0, "bytes": 0,
     }  # fmt: skip
     assert cli("web", "search", "words").out == "Title\n  https://a.org/\n  excerpt\n"
@@ -31,6 +31,16 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
     assert (strange.status, "must be an address such as https://" in strange.err, "[^" in strange.err) == (2, True, False), strange.err
     assert cli("web", "use", "brave", "--api-key-env", "BRAVE_KEY", "--json").json["key_env"] == "BRAVE_KEY"
     assert "BRAVE_KEY" in cli("web", "show").out
+    priced = cli("web", "use", "brave", "--price", "0.005")
+    assert (priced.status, "$0.005" in priced.out) == (0, True), priced.out
+    cli("usage", "--limit", "0.001")
+    refused = cli("web", "search", "words")
+    assert (refused.status, "no room for Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), refused.err
+    french = cli("--lang", "fr", "web", "search", "words")
+    assert "La limite de coût mensuelle ne suffit pas pour Brave Search" in french.err, french.err
+    cli("web", "use", "brave")
+    unknown = cli("web", "search", "words")
+    assert (unknown.status, "price of Brave Search is not known" in unknown.err) == (2, True), unknown.err
     cli("web", "use", "off")
     stopped = cli("web", "search", "words")
     assert (stopped.status, "switched off" in stopped.err) == (1, True)

@@ -276,7 +276,7 @@ model: provider name label context_window max_output_tokens supports_tools suppo
 setting: language theme font_scale notifications tray quick_key_on quick_key notification_answers remind_minutes
     first_start_done default_agent_id name_by_model stop_repetition workflows_running inactivity_s embedder.dimension
     embedder_paused memories_off memories_at_end memories_pinned memories_apart fsync approvals.timeout_s
-    approvals.always_confirm_high web.search web.scripts media.sees media.images_model media.models max_depth
+    approvals.always_confirm_high web.search web.scripts web.price media.sees media.images_model media.models max_depth
     audit_days checkpoint_days checkpoint_mb project_answers skills_off favourite_models recent_models
     favourite_agents provider_names last_agent_id last_model shortcuts window monthly_cost_limit monthly_warned
     media.images_price media.models_price

@@ -20,7 +20,8 @@ from atelier_desk.domain.events.run import LimitKind, MediaPaid, TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, TextDelta, Usage
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import SampledText, Sampling
-from atelier_desk.domain.settings import MediaSettings
+from atelier_desk.domain.settings import MediaSettings, WebSettings
+from atelier_desk.domain.usage import Paying
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import OpenModel
@@ -32,7 +33,11 @@ from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.policy.budget import ReachedLimit
-from atelier_desk.web.media_generation import Job, MediaGenerator, Paying
+from atelier_desk.tools.context import ToolContext
+from atelier_desk.tools.services import ToolServices
+from atelier_desk.tools.web.search import SearchInput, SearchWeb
+from atelier_desk.web.media_generation import Job, MediaGenerator
+from atelier_desk.web.search import Searcher
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 from tests.support.pictures import png
@@ -80,6 +85,9 @@ class Paid:
     @property
     def spending(self) -> CallSpending:
         return CallSpending(self.atelier.environment, self.handle, "call")
+
+    def context(self) -> ToolContext:
+        return ToolContext(workflow_id="w", run_id=self.run_id, call_id="call", spending=self.spending)
 
     def paying(self) -> Paying:
         return lambda *order: self.spending.paying(*order, where="Settings")
@@ -158,13 +166,43 @@ async def model_3d(paid: Paid) -> str:
     return ""
 
 
+def searching(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> WebSettings:
+    async def json(_self: object, _method: str, path: str, *_more: Any) -> Any:
+        paid.sent.append(path)
+        return {"web": {"results": []}}
+
+    monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+    return WebSettings(search="brave", price=FIXED if paid.known else None)
+
+
+async def search(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        searcher = Searcher(paid.atelier.vault, paid.atelier.clock)
+        searcher.settings = searching(paid, patched)
+        await SearchWeb(ToolServices(searcher=searcher)).run(SearchInput(query="x"), paid.context())
+    return ""
+
+
+async def search_of_a_person(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        await paid.atelier.web.use(searching(paid, patched))
+        await paid.atelier.web.search("x")
+    return ""
+
+
+async def trial_of_a_search_service(paid: Paid) -> str:
+    with pytest.MonkeyPatch.context() as patched:
+        await paid.atelier.web.test(searching(paid, patched))
+    return ""
+
+
 async def embedder(paid: Paid) -> RemoteEmbedder:
     config = ProviderConfig(name="Server", kind="openai", base_url=paid.server.url)
     if not await paid.atelier.repos.providers.list():
         await paid.atelier.providers.save(config)
         if paid.known:
             await paid.atelier.models.update(ModelInfo(provider="Server", name="vectors", price_input=TOKENS, price_output=0))
-    meter = paid.atelier.embedding_costs.counted
+    meter = paid.atelier.outside_costs.counted
     return await RemoteEmbedder.open(config, "vectors", paid.atelier.vault, paid.atelier.clock, dimension=8, meter=meter)
 
 
@@ -179,7 +217,12 @@ async def embedding(paid: Paid) -> str:
     return ""
 
 
-KINDS = {each.__name__: each for each in (reply, title, sampling, description, image, model_3d, embedding)}
+KINDS = {
+    each.__name__: each
+    for each in (
+        reply, title, sampling, description, image, model_3d, search, search_of_a_person, trial_of_a_search_service, embedding,
+    )
+}  # fmt: skip
 
 
 async def tried(paid: Paid, ask: Callable[[Paid], Awaitable[str]]) -> str:
@@ -352,7 +395,7 @@ async def test_embeddings_are_counted_as_the_server_counts_over_restarts_and_in_
         assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), "the server counts three tokens a request"
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - spent)
         [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
-        assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Embeddings", 3, 9)
+        assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Outside workflows", 3, 9)
         paid.server.script(Failure(401, {"error": {"message": "no"}}))
         made = await embedder(paid)
         with pytest.raises(ProviderError):
@@ -369,3 +412,30 @@ async def test_events_of_orders_are_in_the_run_and_its_sums(opened: Any, tmp_pat
             ("call", "127.0.0.1:9", "painter", FIXED)
         ]
         assert paid.handle.current.usage.cost == pytest.approx(FIRST + FIXED)
+
+
+@pytest.mark.parametrize("service", ["ddgs", "searxng"])
+async def test_searches_that_cost_nothing_need_no_price(opened: Any, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(monthly_cost_limit=FIRST) as paid:
+
+        async def json(_self: object, *_more: Any) -> Any:
+            return {"results": []}
+
+        monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+        monkeypatch.setattr("atelier_desk.web.search.public_pages", lambda *_: [])
+        await paid.atelier.web.use(WebSettings.model_validate({"search": service, "address": "https://search.example.org"}))
+        assert await paid.atelier.web.search("x") == []
+        assert [each.workflow for each in await paid.atelier.usage.rows() if each.workflow == "Outside workflows"] == []
+
+
+async def test_searches_stand_in_the_usage_under_their_service(opened: Any) -> None:
+    async with opened() as paid:
+        for ask in (search, search_of_a_person, trial_of_a_search_service):
+            assert not await tried(paid, ask)
+        assert not await tried(paid, model_3d)
+        usage = await paid.atelier.usage.rows()
+        assert {each.provider for each in usage} == {"test", "Brave Search", "Meshy"}, "none of it is the run's model's"
+        rows = [each for each in usage if each.provider == "Brave Search"]
+        assert {(each.workflow, each.total.requests, each.total.cost) for each in rows} == {
+            ("x", 1, FIXED), ("Outside workflows", 2, 2 * FIXED),
+        }  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
+from atelier_desk.domain.usage import uncounted
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web import search
 from atelier_desk.web.credentials import entry
@@ -54,7 +55,7 @@ def searcher(served: Sites, service: str, key: str = "sesame-123") -> Searcher:
 async def test_each_service_is_asked_in_its_own_way(served: Sites, service: str) -> None:
     path, answer, hit = ANSWERS[service]
     served.pages[f"127.0.0.1:{served.port}{path}"] = Reply(json.dumps(answer).encode(), headers=JSON)
-    assert await searcher(served, service).search("what is a?", 5) == [hit]
+    assert await searcher(served, service).search("what is a?", 5, uncounted) == [hit]
     asked = served.asked[-1]
     said = asked.target + asked.headers["body"]
     assert "what+is+a%3F" in said or '"what is a?"' in said
@@ -66,14 +67,14 @@ async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) 
     place = f"127.0.0.1:{served.port}/res/v1/web/search"
     served.pages[place] = Reply(b'{"error": "bad key"}', 401, JSON)
     with pytest.raises(ProviderError) as refused:
-        await searcher(served, "brave").search("x", 5)
+        await searcher(served, "brave").search("x", 5, uncounted)
     assert (refused.value.code, "sesame-123" in str(refused.value)) == ("auth", False)
     served.pages[place] = Reply(b'{"web": {"results": "many"}}', headers=JSON)
     with pytest.raises(ToolError) as lied:
-        await searcher(served, "brave").search("x", 5)
+        await searcher(served, "brave").search("x", 5, uncounted)
     assert lied.value.code == "search"
     with pytest.raises(ProviderError) as keyless:
-        await searcher(served, "brave", key="").search("x", 5)
+        await searcher(served, "brave", key="").search("x", 5, uncounted)
     assert "no key for Brave Search" in str(keyless.value)
 
 
@@ -81,7 +82,7 @@ async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) 
 async def test_a_searxng_that_gives_no_json_is_explained(served: Sites, reply: Reply) -> None:
     served.pages[f"127.0.0.1:{served.port}/search"] = reply
     with pytest.raises(ProviderError) as failed:
-        await searcher(served, "searxng").search("x", 5)
+        await searcher(served, "searxng").search("x", 5, uncounted)
     assert ("formats" in str(failed.value), "model server" in str(failed.value)) == (True, False)
 
 
@@ -89,14 +90,14 @@ async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, m
     rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
     made = Searcher(KeyVault(session=True), ManualClock())
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
-    assert await made.search("x", 5) == [WebHit("A", "https://a.org/", "x")]
+    assert await made.search("x", 5, uncounted) == [WebHit("A", "https://a.org/", "x")]
 
     def fails(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:
         raise RuntimeError("202 Ratelimit")
 
     monkeypatch.setattr(search, "public_pages", fails)
     with pytest.raises(ToolError) as failed:
-        await made.search("x", 5)
+        await made.search("x", 5, uncounted)
     assert "202 Ratelimit" in str(failed.value)
     assert "SearXNG, Brave Search, Tavily" in str(failed.value)
 
@@ -108,7 +109,7 @@ async def test_what_is_not_set_up_is_named() -> None:
     made.settings = WebSettings(search="searxng")
     assert "address of SearXNG" in made.missing()
     with pytest.raises(ToolError) as failed:
-        await made.search("x", 5)
+        await made.search("x", 5, uncounted)
     assert failed.value.code == "not_configured"
 
 
@@ -142,7 +143,7 @@ async def test_what_the_library_gives_is_read_in_every_shape_it_was_seen_in(
             return iter(rows)
 
     monkeypatch.setattr("ddgs.DDGS", Library)
-    assert await Searcher(KeyVault(session=True), ManualClock()).search("x y", 5) == found
+    assert await Searcher(KeyVault(session=True), ManualClock()).search("x y", 5, uncounted) == found
     assert asked == [(None, search._PAGES_S), ("x y", 5)]
 
 
@@ -155,7 +156,7 @@ async def test_each_failure_of_the_library_names_the_other_services(monkeypatch:
 
     monkeypatch.setattr(search, "public_pages", fails)
     with pytest.raises(ToolError) as failed:
-        await Searcher(KeyVault(session=True), ManualClock()).search("x", 5)
+        await Searcher(KeyVault(session=True), ManualClock()).search("x", 5, uncounted)
     text = str(failed.value)
     assert (failed.value.code, said in text, "SearXNG, Brave Search, Tavily" in text) == ("search", True, True)
 
@@ -167,4 +168,4 @@ async def test_nothing_found_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> N
         raise DDGSException("No results found.")
 
     monkeypatch.setattr(search, "public_pages", nothing)
-    assert await Searcher(KeyVault(session=True), ManualClock()).search("x", 5) == []
+    assert await Searcher(KeyVault(session=True), ManualClock()).search("x", 5, uncounted) == []

@@ -71,6 +71,7 @@ class WebSettings(Model):
         search: the service; ``ddgs`` uses public search pages and needs no key, ``off`` disables searching.
         address: of a SearXNG server, or of a server compatible with the service.
         key_env: variable with the key; empty for one in the keyring.
+        price: US dollars for a search; None where the person does not know.
         scripts: JavaScript pages are rendered by an installed browser (``auto``), or read without (``off``).
         browser: program of that browser; empty uses the first found.
     """
@@ -78,6 +79,7 @@ class WebSettings(Model):
     search: Literal["ddgs", "searxng", "brave", "tavily", "off"] = "ddgs"
     address: Url = ""
     key_env: Variable = ""
+    price: float | None = Field(default=None, ge=0, le=MOST_PRICE)
     scripts: Literal["auto", "off"] = "auto"
     browser: str = Field(default="", max_length=1_000)
 

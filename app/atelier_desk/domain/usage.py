@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -56,6 +57,16 @@ class Payment:
 
     accepted: bool = False
     returned: bool = False
+
+
+Paying = Callable[[str, str, float | None, str], AbstractAsyncContextManager[Payment]]
+"""``paying(service, model, price, what)``: within it a request is sent, which was counted before; ``price`` in US dollars, or None."""
+
+
+@asynccontextmanager
+async def uncounted(_service: str, _model: str, _price: float | None, _what: str) -> AsyncIterator[Payment]:
+    """A ``Paying`` that counts nothing."""
+    yield Payment()
 
 
 class UsageBy(StrEnum):

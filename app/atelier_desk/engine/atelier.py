@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
     from atelier_desk.engine.doctor import Check
-    from atelier_desk.engine.embedding_costs import EmbeddingCosts
     from atelier_desk.engine.function_tools import GivenTool, GivenTools
     from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import FaultPoint, Journal
     from atelier_desk.engine.month_budget import MonthBudget
     from atelier_desk.engine.one_prompt import Answer
+    from atelier_desk.engine.outside_costs import OutsideCosts
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.run.environment import RunEnvironment
     from atelier_desk.engine.runs.manager import Responder, RunManager
@@ -336,11 +336,11 @@ class Atelier(Services):
         return made
 
     @cached_property
-    def embedding_costs(self) -> EmbeddingCosts:
+    def outside_costs(self) -> OutsideCosts:
         """What embeddings by a server cost."""
-        from atelier_desk.engine.embedding_costs import EmbeddingCosts
+        from atelier_desk.engine.outside_costs import OutsideCosts
 
-        return EmbeddingCosts(self.month_budget, self.models.stored_info, self.repos.used, self.clock)
+        return OutsideCosts(self.month_budget, self.models.stored_info, self.repos.used, self.clock)
 
     @cached_property
     def image_describer(self) -> ImageDescriber:
@@ -405,7 +405,7 @@ class Atelier(Services):
         settings = await self.settings.get()
         if self.embedder is None or settings.embedder_paused:
             return
-        if await self.embedding_costs.price(settings.in_force.embedder) != 0:
+        if await self.outside_costs.price(settings.in_force.embedder) != 0:
             self.memories.waits = self.projects.waits = True
             self.bus.changed("memory", EMBEDDING_OFFER)
         elif await self.memories.unfinished():
@@ -441,7 +441,7 @@ class Atelier(Services):
     async def _make_embedder(self, settings: EmbedderSettings) -> Embedder | None:
         from atelier_desk.knowledge.embedding import create_embedder
 
-        return await create_embedder(settings, self.providers.confirmed, self.vault, self.clock, self.embedding_costs.counted)
+        return await create_embedder(settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted)
 
     async def embedder_tried(self, most_s: float = 10.0) -> None:
         """Wait until an embedder on a server was reached after the start, or failed; at most ``most_s`` seconds."""

@@ -27,7 +27,7 @@ from atelier_desk.support.worker.parent import ask_once
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.engine.embedding_costs import EmbeddingCosts
+    from atelier_desk.engine.outside_costs import OutsideCosts
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
@@ -80,7 +80,7 @@ class Opened(Protocol):
     own_tools: OwnToolService
 
     @property
-    def embedding_costs(self) -> EmbeddingCosts: ...
+    def outside_costs(self) -> OutsideCosts: ...
 
 
 async def checks(
@@ -517,7 +517,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
     if atelier.embedder is not None:
         return await _answering(atelier.embedder)
     try:
-        meter = atelier.embedding_costs.counted
+        meter = atelier.outside_costs.counted
         made = await create_embedder(chosen, atelier.providers.confirmed, atelier.vault, atelier.clock, meter)
     except AtelierError as error:
         return Check(

@@ -6,8 +6,7 @@ import asyncio
 import base64
 import binascii
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, ProviderError, ToolError
 from atelier_desk.domain.settings import MediaSettings
-from atelier_desk.domain.usage import Payment
+from atelier_desk.domain.usage import Paying, uncounted
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.wire.http import HttpClient, RawBody, Timeouts
 from atelier_desk.web.credentials import credentials
@@ -39,16 +38,8 @@ SIZES = {"1:1": "1024x1024", "3:2": "1536x1024", "4:3": "1536x1024", "16:9": "15
 _HEADS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"GIF8": "image/gif"}
 OnProgress = Callable[[int, bool], None]
 """``say(percent, stops)``: how far a job is, and whether stopping the call still stops it."""
-Paying = Callable[[str, str, float | None, str], AbstractAsyncContextManager[Payment]]
-"""``paying(service, model, price, what)``: within it a request is sent, which was counted before; ``price`` in US dollars, or None."""
 _MISSED = 5
 """Looks at a job that may fail one after another: it is paid for, and goes on."""
-
-
-@asynccontextmanager
-async def uncounted(_service: str, _model: str, _price: float | None, _what: str) -> AsyncIterator[Payment]:
-    """Outside of runs nothing is counted."""
-    yield Payment()
 
 
 def media_type(data: bytes) -> str:
@@ -131,7 +122,7 @@ class MediaGenerator:
         address = self.settings.models_address or kind.address
         async with (
             _Service(self, self.settings.models, kind.title, address, self.settings.models_key_env, _MODEL_WAIT) as service,
-            (paying or uncounted)(kind.title, "", self.settings.models_price, "a 3D model") as payment,
+            (paying or uncounted)(kind.title, "3D", self.settings.models_price, "a 3D model") as payment,
         ):
             page, task = await kind.begin(service, job)
             payment.accepted = True

@@ -55,7 +55,7 @@ class Page:
         links: ``{"url", "text"}`` of each.
         scripts: it is made by programs in the page, so that there is little or nothing to read without a browser.
         ran: the browser that ran them, empty for none; ``trouble`` says why none did.
-        kept: it was taken from the pages that were fetched before.
+        cached: it was taken from the pages that were fetched before.
         cut: the page was longer than what is read of one.
     """
 

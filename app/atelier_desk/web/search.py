@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
+from atelier_desk.domain.usage import Paying, uncounted
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -42,7 +43,7 @@ class SearchEngine:
     Attributes:
         title: what people call it.
         address: where it is, empty for one that has no usual place.
-        keyed: it wants a key.
+        keyed: it wants a key, and charges for searches.
     """
 
     title: str
@@ -68,16 +69,19 @@ class Searcher:
             return f"The address of {engine.title} is missing. The user can enter it in Settings, Web (atelier web use)."
         return ""
 
-    async def search(self, query: str, limit: int) -> list[WebHit]:
-        """The first results, each page once.
+    async def search(self, query: str, limit: int, paying: Paying) -> list[WebHit]:
+        """The first results, each page once. What a service with a key charges is counted by ``paying``.
 
         Raises:
             ToolError: it was not set up (``not_configured``), or the public search pages failed (``search``).
+            AtelierError: ``paying`` has no room for it.
             ProviderError: the service cannot be reached, refuses the key or answers nonsense.
         """
         if missing := self.missing():
             raise ToolError("{text}", code="not_configured", text=missing)
-        found = await ENGINES[self.settings.search].ask(self, query, limit)
+        engine = ENGINES[self.settings.search]
+        async with (paying if engine.keyed else uncounted)(engine.title, "web search", self.settings.price, "a web search"):
+            found = await engine.ask(self, query, limit)
         return list({each.url: each for each in reversed(found)}.values())[::-1][:limit]
 
     async def ask(self, method: str, path: str, payload: object = None, *, header: str = "", before: str = "") -> Any:

@@ -61,6 +61,27 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
     assert ("until Atelier closes" in page.busy.text.text(), page.form.controls["key"].text()) == (True, "")
 
 
+async def test_the_price_of_a_search_is_entered_and_belongs_to_its_service(page: Any, atelier: Engine) -> None:
+    used: list[WebSettings] = []
+    atelier.set("web", "use", lambda settings, _key: bool(used.append(settings)))
+    service, price = page.form.controls["search"], page.form.controls["price"]
+    assert not price.isVisibleTo(page), "public search pages cost nothing"
+    service.setCurrentIndex(service.findData("brave"))
+    assert (price.isVisibleTo(page), price.text()) == (True, "Unknown")
+    price.setValue(0.005)
+    service.setCurrentIndex(service.findData("tavily"))
+    assert price.text() == "Unknown", "another service has its own price"
+    service.setCurrentIndex(service.findData("brave"))
+    assert price.value() == 0.005
+    page.apply.click()
+    await settle()
+    service.setCurrentIndex(service.findData("brave"))
+    price.setValue(0)
+    page.apply.click()
+    await settle()
+    assert used == [WebSettings(search="brave", price=0.005), WebSettings(search="brave", price=0.0)], "free is known, too"
+
+
 async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
     def fails(settings: WebSettings, key: str) -> list[WebHit]:
         raise ToolError("It is down.", code="search")

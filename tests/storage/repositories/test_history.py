@@ -98,6 +98,26 @@ async def test_an_index_that_is_behind_reads_what_it_does_not_know(datadir: Data
         assert await found(repos, "new") == ["message"]
 
 
+async def test_a_workflow_that_goes_on_before_the_index_is_read_is_read_whole(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
+    """As when a killed run is resumed at once: what it said last before the kill was in no search, and what it cost in no sum."""
+    older = tmp_path / "older.sqlite3"
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await filled(repos)
+        assert await found(repos, "zebra") == ALL
+    shutil.copy(datadir.history_index, older)
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        await say(Repositories(store, datadir), workflow, "an okapi", 2)
+    shutil.copy(older, datadir.history_index)
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        await say(repos, workflow, "a quagga", 3)
+        await repos.history._index_changes()
+        assert await found(repos, "okapi") == ["message"]
+        assert await found(repos, "quagga") == ["message"]
+        assert await repos.history._in_turn(lambda index: index.workflows()) == {workflow: 3}, "and not again at the next start"
+
+
 async def test_the_index_of_another_database_is_not_used(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
         repos = Repositories(store, datadir)

@@ -184,7 +184,7 @@ async def reembed(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         await atelier.embedder_tried()
         state = await atelier.memories.reembed_state()
         left = ngettext("{n} memory left", "{n} memories left", state["left"])
-        cost = await atelier.embedding_costs.at_most((await atelier.settings.get()).embedder, state["left"])
+        cost = await atelier.outside_costs.at_most((await atelier.settings.get()).embedder, state["left"])
         price = _("price unknown") if cost is None else _("up to {cost}", cost=number_format.cost_bound(cost, up=True)) if cost else ""
         words = (_(REEMBED_WORDS[state["state"]]), state["embedder"], left, price)
         return Result({**state, "cost": cost}, "  ".join(filter(None, words)))

@@ -11,7 +11,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.number_format import cost_bound, number
 from atelier_desk.web.search import ENGINES
 
 
@@ -22,6 +22,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         (_("search"), _(engine.title)),
         (_("address"), settings.address or engine.address or "-"),
         (_("key"), settings.key_env or (_("saved") if settings.search in state.keys else "-")),
+        (_("price"), "-" if settings.price is None else cost_bound(settings.price, up=True)),
         (_("pages that need JavaScript"), _shown_by(state)),
         (_("cached pages"), number(state.pages)),
     ]
@@ -38,8 +39,9 @@ def _shown_by(state: WebState) -> str:
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     kept = (await atelier.web.state()).settings.model_dump(include={"scripts", "browser"})
     settings = checks.build(
-        WebSettings, _("web"), search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, **kept
-    )
+        WebSettings, _("web"),
+        search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, price=arguments.price, **kept,
+    )  # fmt: skip
     await atelier.web.use(settings)
     return await show(atelier, arguments, out)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.parser import DATABASE, AddCommands
+from atelier_desk.cli.parser import DATABASE, AddCommands, number
 from atelier_desk.support.i18n import _
 
 SERVICES = ("ddgs", "searxng", "brave", "tavily", "off")
@@ -19,6 +19,8 @@ def register(add: AddCommands) -> None:
     use.add_argument(
         "--api-key-env", metavar="VAR", default="", help=_("the environment variable that holds the key; only its name is stored")
     )
+    price = _("what a search costs, in US dollars: with a monthly limit, no paid service is asked whose price is unknown")
+    use.add_argument("--price", metavar="USD", type=number(float, least=0), help=price)
     pages = group.command("scripts", _("choose whether pages that need JavaScript are rendered in a browser"))
     pages.add_argument("how", choices=("auto", "off"), help=_("auto uses an installed browser; off reads such pages without JavaScript"))
     pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's path; detected if omitted"))

@@ -14,8 +14,12 @@ from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.support.i18n import N_
 
 Changed = Callable[[Any], object]
+PRICE_HINT = N_("For the monthly cost limit: with one set, nothing is ordered whose price is unknown.")
+PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 4, "step": 0.001, "zero": N_("Unknown")}
+"""A ``Number`` of US dollars for one request, which nobody may know."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -448,9 +448,9 @@ async def _either(*futures: asyncio.Future[Any]) -> None:
 
 
 async def lost_reply(repos: Repositories, run_id: str) -> list[EventBody]:
-    """Return the event that keeps the partial reply left by a kill."""
+    """Return the event that keeps the partial reply left by a kill, or what its request cost."""
     partial = await repos.journal.partial(run_id)
-    if not partial or not (partial.get("content") or partial.get("reasoning")):
+    if not partial or not (partial.get("content") or partial.get("reasoning") or partial["usage"].cost):
         return []
     return [
         ReplyCutOff(

@@ -303,7 +303,7 @@ class MemoryService(MemoryMaintenance):
             return None
         texts = await self._context.memory_search.to_embed() + await self._context.projects.waiting_texts()
         chosen = (await self._context.settings.get()).embedder
-        cost = await self._context.embedding_costs.at_most(chosen, texts)
+        cost = await self._context.outside_costs.at_most(chosen, texts)
         return EmbeddingOffer(texts, f"{chosen.provider}/{chosen.model}", cost) if texts else None
 
     async def embed_now(self) -> None:

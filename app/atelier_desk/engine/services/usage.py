@@ -38,8 +38,9 @@ class UsageService:
             key = (spent.time.astimezone(zone).date(), spent.workflow_id, spent.agent_name, spent.provider, spent.model)
             sums[key] = sums.get(key, UsageSum()) + UsageSum(spent.usage, spent.requests, spent.duration_ms)
         names = await used.names({key[1] for key in sums})
+        outside = _("Outside workflows")
         return [
-            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else _("Embeddings")), agent, provider, model, total)
+            UsageRow(day, workflow, names.get(workflow) or (_("(deleted)") if workflow else outside), agent, provider, model, total)
             for (day, workflow, agent, provider, model), total in sorted(sums.items(), key=lambda item: item[0])
         ]
 

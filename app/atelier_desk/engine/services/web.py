@@ -88,13 +88,16 @@ class WebService:
 
     async def search(self, query: str, limit: int = 8) -> list[WebHit]:
         """Search like agents do. Also raises ``UsageError`` for a blank query."""
-        return await self._context.searcher.search(checks.text(query, _("What to search for"), QUERY), limit)
+        return await self._context.searcher.search(
+            checks.text(query, _("What to search for"), QUERY), limit, self._context.outside_costs.paying
+        )
 
     async def test(self, settings: WebSettings, key: str = "") -> list[WebHit]:
         """Search with unsaved settings, storing nothing.
 
         Raises:
             ToolError, ProviderError: it does not work; the text says why.
+            LimitError: the monthly limit has no room for it.
         """
         tried = (await self._context.settings.get()).model_copy(update={"web": settings})
         check_confirmed(tried, HeldKind.SEARCH, ENGINES[settings.search].title)
@@ -106,7 +109,7 @@ class WebService:
             vault.set(entry(settings.search), key)
         trial = Searcher(vault, self._context.clock)
         trial.settings = settings
-        return await trial.search(TRIAL, 3)
+        return await trial.search(TRIAL, 3, self._context.outside_costs.paying)
 
     async def clear_cache(self) -> int:
         """Delete cached pages; return their number."""

@@ -44,7 +44,7 @@ class UsageFigures:
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
     """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money that was spent is
-    spent. Without workflow and agent it is what embeddings used."""
+    spent. Without workflow and agent it is what was used outside runs."""
 
     workflow_id: str
     agent_name: str
@@ -110,7 +110,7 @@ class UsedRepository:
         await self._store.write(Statement("UPSERT $row CONTENT $content RETURN NONE", {"row": _outside(key), "content": _row(record)}))
 
     async def used_since(self, since: datetime | None = None) -> list[UsageRecord]:
-        """What runs that are deleted for good used since then, and embeddings."""
+        """What runs that are deleted for good used since then, and what was used outside runs."""
         where = " WHERE time >= $since" if since is not None else ""
         rows = await self._store.query(
             f"SELECT VALUE [workflow_id, agent_name, provider, model, time, usage, requests, duration_ms] FROM spent{where}",  # noqa: S608

@@ -15,6 +15,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import FileChange, PicturePart
+from atelier_desk.domain.usage import Paying
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
@@ -24,7 +25,7 @@ from atelier_desk.tools.describe import About
 from atelier_desk.tools.files.base import FilePath, seen
 from atelier_desk.tools.media.base import PICTURE, MakingTool
 from atelier_desk.tools.media.rendering import save_picture
-from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, Paying, media_type
+from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, media_type
 from atelier_desk.workspace.checkpoints.files import FILE
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath

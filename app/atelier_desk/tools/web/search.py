@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 from pydantic import Field
 
 from atelier_desk.domain.result_parts import SourcePart
+from atelier_desk.domain.usage import uncounted
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.builtin import builtin
@@ -48,7 +50,9 @@ class SearchWeb(WebTool):
     async def run(self, input: SearchInput, context: ToolContext) -> ToolResult:
         if self.services.searcher is None:
             return ToolResult.failure("The web cannot be searched here.", "unsupported")
-        hits = await self.services.searcher.search(input.query, input.limit)
+        spending = context.spending
+        paying = partial(spending.paying, where="Settings, Web (atelier web use)") if spending is not None else uncounted
+        hits = await self.services.searcher.search(input.query, input.limit, paying)
         rows = [{"title": hit.title, "url": hit.url, "excerpt": hit.excerpt, **({"date": hit.date} if hit.date else {})} for hit in hits]
         note = OUTSIDE if rows else "Nothing was found. Try other words."
         sources = tuple(SourcePart(url=hit.url, title=hit.title, date=hit.date, read=False) for hit in hits)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -36,7 +38,7 @@ def limit_value(kind: str, value: float) -> str:
 
 
 class RaiseField(DoubleSpinBox):
-    """How much is added to a cap; as much again as it was, until a person says otherwise."""
+    """How much is added to a cap; as much again as it was, or what the next request lacks, until a person says otherwise."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,8 +50,8 @@ class RaiseField(DoubleSpinBox):
         self.setFixedWidth(theme().px(150))
         pad(self)
 
-    def show_kind(self, kind: str, cap: float) -> None:
-        """Decimals, steps and unit follow the kind; a value somebody typed stays."""
+    def show_kind(self, kind: str, cap: float, lacking: float = 0.0) -> None:
+        """Decimals, steps and unit follow the kind; a value somebody typed stays. ``lacking``: less would not be enough."""
         before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
         self.setPrefix(before)
         self.setSuffix(after)
@@ -57,13 +59,13 @@ class RaiseField(DoubleSpinBox):
         if kind == self.kind:
             return
         self.kind = kind
-        amount = cap if cap > 0 else _FIRST.get(kind, 10.0)
+        amount = max(cap if cap > 0 else _FIRST.get(kind, 10.0), lacking)
         money = kind in MONEY
         self.setDecimals(4 if money and amount < 0.01 else 2 if money else 0)
         self.setRange(10.0 ** -self.decimals(), _MOST)
         self.setSingleStep(max(self.minimum(), amount / 4 if money else float(round(amount / 4))))
         self.setGroupSeparatorShown(True)
-        self.setValue(amount)
+        self.setValue(math.ceil(amount * 10.0 ** self.decimals() - 1e-6) / 10.0 ** self.decimals())
 
 
 class LimitButtons(QWidget):
@@ -106,7 +108,8 @@ class LimitButtons(QWidget):
     def _resume(self, changes: dict[str, object]) -> None:
         self._host.resume_requested.emit(self.run_id, changes)
 
-    def show_limit(self, run_id: str, kind: str, cap: float) -> None:
+    def show_limit(self, run_id: str, kind: str, cap: float, details: Mapping[str, Any]) -> None:
+        """``details`` as of ``too_little``."""
         self.run_id = run_id
         unpriced = kind == "unpriced"
         self.finish.setVisible(kind != "month" and not unpriced)  # a last answer would cost something, too
@@ -114,7 +117,8 @@ class LimitButtons(QWidget):
             widget.setVisible(not unpriced)
         for widget in (self.price, self.allow):
             widget.setVisible(unpriced)
-        self.amount.show_kind(kind, cap)
+        lacking = float(details.get("needed") or 0) - max(0.0, float(details.get("left") or 0))
+        self.amount.show_kind(kind, cap, lacking)
 
 
 class LimitCard(HeadedCard):
@@ -143,5 +147,5 @@ class LimitCard(HeadedCard):
         )
         text = " ".join(filter(None, (text, too_little(kind, value, cap, details))))
         self.show_head("octagon-x", "warn", title, text)
-        self.buttons.show_limit(run_id, kind, cap)
+        self.buttons.show_limit(run_id, kind, cap, details)
         self.setAccessibleName(visible(f"{title}. {text}"))

@@ -92,7 +92,7 @@ class NoticeCard(EntryWidget):
             self._limit = None
         if self._limit is not None:
             details = self.entry.details
-            self._limit.show_limit(self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0))
+            self._limit.show_limit(self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0), details)
 
     def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
         run_id = self.entry.run_id

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.settings.fields import Address, Choice, Line, Number, Secret
+from atelier_desk.desktop.settings.fields import PRICE, PRICE_HINT, Address, Choice, Line, Number, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 VARIABLE = N_("environment variable name")
-PRICE = N_("For the monthly cost limit: with one set, nothing is ordered whose price is unknown.")
-_PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 3, "step": 0.01, "zero": N_("Unknown")}
 USUAL = N_("Leave empty for the service's default.")
 
 
@@ -56,12 +54,12 @@ class MediaPage(FormPage):
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
             Secret("images_key", N_("API key"), example=lambda: self._key_hint("images")),
             Line("images_key_env", N_("or environment variable"), example=VARIABLE),
-            Number("images_price", N_("Price per image ($)"), PRICE, **_PRICE),
+            Number("images_price", N_("Price per image ($)"), PRICE_HINT, **PRICE),
             Choice("models", N_("Service"), choices=services, owns=("models_address", "models_key", "models_key_env", "models_price")),
             Address("models_address", N_("Address"), USUAL, example=self._usual_address),
             Secret("models_key", N_("API key"), example=lambda: self._key_hint(self._kind())),
             Line("models_key_env", N_("or environment variable"), example=VARIABLE),
-            Number("models_price", N_("Price per 3D model ($)"), PRICE, **_PRICE),
+            Number("models_price", N_("Price per 3D model ($)"), PRICE_HINT, **PRICE),
         )
         about = N_(
             "Text recognition and 3D rendering run on this computer. The services below receive images or text; "

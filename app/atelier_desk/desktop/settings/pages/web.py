@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.panes.base import toast
 from atelier_desk.desktop.panes.times import number
-from atelier_desk.desktop.settings.fields import Address, Choice, Line, Secret
+from atelier_desk.desktop.settings.fields import PRICE, PRICE_HINT, Address, Choice, Line, Number, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.imported_data_list import HeldList
 from atelier_desk.desktop.settings.key_note import KeyNote
@@ -45,7 +45,7 @@ class WebPage(FormPage):
     """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``;
     ``web-scripts``, ``web-browser``."""
 
-    titles = {"key_env": N_("Variable")}
+    titles = {"key_env": N_("Variable"), "price": N_("Price per search ($)")}
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -55,10 +55,11 @@ class WebPage(FormPage):
         self.build_form(
             WebSettings,
             "web",
-            Choice("search", N_("Search service"), SERVICE, choices=services, owns=("address", "key", "key_env")),
+            Choice("search", N_("Search service"), SERVICE, choices=services, owns=("address", "key", "key_env", "price")),
             Address("address", N_("Address"), N_("Leave empty for the service's default."), example=self._usual_address),
             Secret("key", N_("API key"), example=self._key_hint),
             Line("key_env", N_("or environment variable"), example=N_("environment variable name")),
+            Number("price", N_("Price per search ($)"), PRICE_HINT, **PRICE),
             Choice("scripts", N_("Pages that need JavaScript"), SCRIPTS, choices=HOW),
             Line("browser", N_("Browser"), browser, example=self._program_hint),
         )
@@ -70,7 +71,8 @@ class WebPage(FormPage):
         self.key_note = KeyNote(bridge, "web", self)
         self.key_note.variable_requested.connect(self.form.controls["key_env"].setFocus)
         card.body.addWidget(self.key_note)
-        self.form.row(self, card, "key_env")
+        for key in ("key_env", "price"):
+            self.form.row(self, card, key)
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test))
         self.forget_button = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._delete_key)
         buttons = FlowLayout(spacing=8)
@@ -133,7 +135,8 @@ class WebPage(FormPage):
     def values(self) -> dict[str, object]:
         kind = self._kind()
         without = {"key_env": not ENGINES[kind].keyed, "address": not _with_address(kind)}
-        return super().values() | {key: "" for key, absent in without.items() if absent}
+        values = super().values() | {key: "" for key, absent in without.items() if absent}
+        return values if ENGINES[kind].keyed else values | {"price": None}
 
     def complete(self, entered: WebSettings) -> bool:
         return entered.search != "searxng" or bool(entered.address)
@@ -142,7 +145,7 @@ class WebPage(FormPage):
         super().check()
         kind, entered = self._kind(), self.entered()
         self.form.show_field("address", _with_address(kind))
-        for key in ("key", "key_env"):
+        for key in ("key", "key_env", "price"):
             self.form.show_field(key, ENGINES[kind].keyed)
         self.key_note.setVisible(ENGINES[kind].keyed)
         scripts = self.value("scripts") != "off"

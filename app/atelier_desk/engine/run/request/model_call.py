@@ -357,6 +357,8 @@ class ModelCall:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
         repetition = Repetition() if self._env.stop_repetition else None
+        if self._used().cost:
+            await self._save_partial(state)  # a kill before the first word forgets no cost
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
                 self._begun = self._begun or not isinstance(delta, RetryDelta)
@@ -384,7 +386,8 @@ class ModelCall:
                 if repetition is not None and repetition.over(delta):
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)
-                await self._save_partial(state)
+                if self._env.clock.monotonic() - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
+                    await self._save_partial(state)
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
@@ -401,17 +404,15 @@ class ModelCall:
         return watched(deltas, self._env.clock, self._env.inactivity_s)
 
     async def _save_partial(self, state: RunState) -> None:
-        now = self._env.clock.monotonic()
-        if now - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
-            self._saved_at = now
-            await self._env.repos.journal.save_partial(
-                state.run_id,
-                state.workflow_id,
-                self.message_id,
-                content=sanitized(self.content),
-                reasoning=sanitized(self.reasoning),
-                usage=self._used(),
-            )
+        self._saved_at = self._env.clock.monotonic()
+        await self._env.repos.journal.save_partial(
+            state.run_id,
+            state.workflow_id,
+            self.message_id,
+            content=sanitized(self.content),
+            reasoning=sanitized(self.reasoning),
+            usage=self._used(),
+        )
 
     async def _commit(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply, duration_ms: int) -> None:
         sent = opened.info.provider != DIRECT_CALL  # a direct call sends nothing anywhere

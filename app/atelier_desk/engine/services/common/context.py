@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.bus import EventBus
-    from atelier_desk.engine.embedding_costs import EmbeddingCosts
     from atelier_desk.engine.image_descriptions import ImageDescriber
     from atelier_desk.engine.journal import Journal
+    from atelier_desk.engine.outside_costs import OutsideCosts
     from atelier_desk.engine.question_gate import WorkflowQuestionGate
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.services.common.mcp_content import McpContent
@@ -150,7 +150,7 @@ class ServiceContext(Protocol):
     def embedder(self) -> Embedder | None: ...
 
     @property
-    def embedding_costs(self) -> EmbeddingCosts: ...
+    def outside_costs(self) -> OutsideCosts: ...
 
     @property
     def memory_search(self) -> MemorySearch: ...
