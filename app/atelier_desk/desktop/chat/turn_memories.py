@@ -68,7 +68,7 @@ def _memory_of(result: object) -> str:
 class MemoryQuestions(TurnEnds):
     """That the model of a turn is asked what is to be remembered, or could not be."""
 
-    entry_field: ClassVar[str] = "looking"
+    entry_field: ClassVar[str] = "extractions"
     topic: ClassVar[Topic] = "memory"
     by_pages: ClassVar[bool] = True
 
