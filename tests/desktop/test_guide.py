@@ -123,7 +123,7 @@ def test_its_pictures_are_there_and_fit_the_view(guide: GuideWindow, code: str) 
     speak("en")
 
 
-def test_its_pictures_follow_the_width_of_the_window_and_the_reader_stays_where_he_was(guide: GuideWindow, qtbot: QtBot) -> None:
+def test_its_pictures_follow_the_width_of_the_window_and_the_place_stays(guide: GuideWindow, qtbot: QtBot) -> None:
     guide.resize(700, 640)
     qtbot.waitUntil(lambda: not guide.view._refit.isActive())
     narrow = pictures(guide)
@@ -146,7 +146,8 @@ def pictures(guide: GuideWindow) -> dict[str, float]:
         block = block.next()
     kind = QTextDocument.ResourceType.ImageResource.value
     loaded = {name: document.resource(kind, QUrl(name)) for name in names}
-    return {name: each.deviceIndependentSize().width() for name, each in loaded.items() if isinstance(each, QImage | QPixmap)}
+    found = {name: each for name, each in loaded.items() if isinstance(each, QImage | QPixmap)}
+    return {name: each.deviceIndependentSize().width() for name, each in found.items()}
 
 
 def _parts(block: QTextBlock) -> Iterator[QTextFragment]:

@@ -322,7 +322,7 @@ async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(
     assert not toast_buttons(program)
 
 
-async def test_the_offer_of_an_index_is_put_away_without_one_and_none_is_shown_where_nothing_waits(program: Program, qtbot: QtBot) -> None:
+async def test_the_offer_of_an_index_is_put_away_and_made_only_where_texts_wait(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     program.engine.set("memories", "offer", None)
     program.bridge.changed.emit("memory", EMBEDDING_OFFER)
@@ -337,7 +337,7 @@ async def test_the_offer_of_an_index_is_put_away_without_one_and_none_is_shown_w
     assert not program.engine.calls("memories.embed_now")
 
 
-async def test_a_granted_folder_is_offered_above_the_composer_and_its_index_is_shown_on_demand(program: Program, qtbot: QtBot) -> None:
+async def test_a_granted_folder_is_offered_above_the_composer(program: Program, qtbot: QtBot) -> None:
     projects = Projects()
     for name, answer in projects.answers().items():
         program.engine.set("projects", name, answer)

@@ -61,7 +61,7 @@ def dress(desk: Desk, language: str, scale: int) -> None:
 
 
 def resize(desk: Desk, size: QSize, *, dialogs: bool = True) -> None:
-    """Give the windows this size. A dialog keeps its own: as far as there is room, or, without ``dialogs``, whatever room there is."""
+    """Give the windows this size. A dialog keeps its own as far as there is room; without ``dialogs``, in any case."""
     for _once_more in range(3):  # in a narrow window the panes give way, and it can be narrower still
         for each in windows():
             whole = each is desk.window or each.objectName() in ("settings-window", "projects-window")

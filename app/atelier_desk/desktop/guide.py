@@ -37,14 +37,15 @@ def anchor(heading: str) -> str:
 
 
 class GuideView(MarkdownView):
-    """A page of the documentation, with its pictures: those that lie in ``docs``, no wider than the view, whatever width it gets."""
+    """A page of the documentation, with its pictures: those in ``docs``, as wide as the view has room."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._fitted = 0
         self._top = (0, 0)
         """A place in the text that is seen near the upper edge, and its distance from there."""
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)  # one that comes and goes would change the width
+        # One that comes and goes would change the width.
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self._refit = Debouncer(self, REFIT_MS, self._fit_pictures)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

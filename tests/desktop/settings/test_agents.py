@@ -98,7 +98,7 @@ async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find
     assert config.effort is Effort.HIGH
 
 
-async def test_how_it_calls_its_tools_is_chosen_in_either_language_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_how_it_calls_its_tools_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
     box = find("agent-tool-dialect")
     assert box.accessibleName() == "Tool-call format"
     offered = ["Automatic", "Native function calling", "XML in the text", "Guided (very small models)"]

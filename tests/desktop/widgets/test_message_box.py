@@ -184,6 +184,6 @@ def test_texts_and_buttons_begin_at_one_line(qtbot: QtBot) -> None:
     qtbot.addWidget(window)
     window.resize(800, 600)
     window.show()
-    box = confirm(window, "Undo changes to 3 files?", "Later changes are kept.", "Undo changes to all of these files", lambda: None)
-    left = [each.mapTo(box, QPoint()).x() for each in (box.findChild(QLabel, "qt_msgbox_label"), box.findChild(QPushButton, "confirm-yes"))]
-    assert left[0] == left[1]
+    box = confirm(window, "Undo the changes?", "Later ones are kept.", "Undo changes to all these files", lambda: None)
+    text, button = box.findChild(QLabel, "qt_msgbox_label"), box.findChild(QPushButton, "confirm-yes")
+    assert text.mapTo(box, QPoint()).x() == button.mapTo(box, QPoint()).x()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QPushButton, QWidget
@@ -62,7 +61,7 @@ def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: se
 
 
 @pytest.mark.parametrize(
-    ("kind", "button", "changes"),
+    ("kind", "button", "to"),
     [
         ("tokens", RAISE, {"raise_limits": {"tokens": 40.0}}),
         ("month", RAISE, {"raise_limits": {"month": 40.0}}),
@@ -70,11 +69,11 @@ def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: se
         ("unpriced", ALLOW, {"raise_limits": {"unpriced": 1.0}}),
     ],
 )
-def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: str, button: str, changes: dict[str, Any]) -> None:
+def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: str, button: str, to: object) -> None:
     told: list[tuple[str, object]] = []
     host.resume_requested.connect(lambda run_id, what: told.append((run_id, what)))
     buttons(shown(kind))[button].click()
-    assert told == [("r", changes)]
+    assert told == [("r", to)]
 
 
 def test_stop_and_the_way_to_the_prices(shown: Shown, host: TranscriptHost) -> None:
