@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.support import i18n
+from atelier_desk.desktop.settings.language import switch_language
 
 Shown = Callable[..., LimitCard]
 RAISE, FINISH, STOP = "notice-raise", "notice-finish", "notice-stop"
@@ -97,7 +98,17 @@ def test_what_was_typed_stays_while_the_run_waits_and_another_limit_begins_anew(
     assert (amount.value(), amount.suffix().strip()) == (60, "s")
 
 
-def test_the_buttons_follow_the_language(shown: Shown) -> None:
-    i18n.set_language("fr")
-    texts = [each.text() for each in buttons(shown("tokens")).values()]
-    assert texts == ["Relever la limite", "Conclure maintenant", "Arrêter"]
+def test_words_and_numbers_follow_the_language(shown: Shown) -> None:
+    card = shown("tokens", value=42_000, cap=40_000)
+    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    assert amount.text() == "+ 40,000 tokens"  # it is added
+    switch_language("fr")
+    assert [each.text() for each in buttons(card).values()] == ["Relever la limite", "Conclure maintenant", "Arrêter"]
+    assert amount.text().replace("\u202f", " ").replace("\xa0", " ") == "+ 40 000 jetons"
+
+
+def test_its_buttons_stand_in_line_with_its_words_as_those_of_a_notice_do(shown: Shown) -> None:
+    card = shown("month")
+    text = next(each for each in card.findChildren(QLabel) if "used" in each.text())
+    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    assert amount.mapTo(card, QPoint()).x() == text.mapTo(card, QPoint()).x()
