@@ -218,6 +218,34 @@ async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> No
     assert program.window.chat.composer.field.font().pixelSize() == round(14 * scale / 100)
 
 
+SMALL, LARGE = (1024, 700), (1600, 1000)
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param((150, SMALL), id="large text in a window made smaller"),
+        pytest.param((SMALL, 150), id="text made larger in a small window"),
+        pytest.param((SMALL, 150, LARGE, SMALL), id="a window made larger and smaller again"),
+        pytest.param((150, SMALL, 100, 150), id="text made smaller and larger again"),
+    ],
+)
+async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, ways: tuple[Any, ...]) -> None:
+    """Panes that do not fit beside a narrow conversation were shown for a moment: the window grew, the left column shrank."""
+    window = program.window
+    await program.window.start(Settings(window={"workflow": "w1"}))
+    for way in ways:
+        if isinstance(way, int):
+            theme().set_scale(way)
+        else:
+            window.resize(*way)
+        await settle(30)
+    assert (window.width(), window.height(), window.sidebar.width()) == (*SMALL, round(248 * 1.25))
+    theme().set_scale(100)
+    await settle(30)
+    assert (window.width(), window.height(), window.sidebar.width()) == (*SMALL, 248)
+
+
 def test_large_text_stacks_fewer_panes(program: Program) -> None:
     program.window.rail.set_visible(True)
     docks = program.window.rail.docks
