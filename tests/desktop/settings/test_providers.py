@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError, UsageError
@@ -644,3 +645,22 @@ async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_an
     await page.load()
     await settle()
     assert find("provider-use").isHidden(), "it is used already"
+
+
+async def test_list_and_table_are_as_high_as_rows_of_larger_text(page: Any, find: Find, window: SettingsWindow) -> None:
+    await choose(page, "Ollama")
+
+    def heights() -> tuple[int, int]:
+        return find("provider-list").height(), find("model-table").height()
+
+    before = heights()
+    theme().set_scale(150)
+    await settle()
+    changed = heights()
+    await page.load()
+    await settle()
+    assert changed == heights()  # as when it is filled with text of this size
+    assert all(large > small * 1.3 for small, large in zip(before, changed, strict=True))
+    theme().set_scale(100)
+    await settle()
+    assert heights() == before
