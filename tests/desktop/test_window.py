@@ -340,7 +340,7 @@ async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(
     assert not toast_buttons(program)  # another change of the memories offers nothing
     program.bridge.changed.emit("memory", EMBEDDING_OFFER)
     await settle()
-    assert program.window.toasts.current.accessibleName() == words
+    assert program.window.findChild(QWidget, "toast").accessibleName() == words
     buttons = toast_buttons(program)
     assert [each.text() for each in buttons.values()] == ["Embed now", "Not now"]
     assert not program.engine.calls("memories.embed_now")  # nothing that costs money starts by itself
@@ -383,7 +383,7 @@ async def test_a_granted_folder_is_offered_above_the_composer(program: Program, 
     await settle()
     assert projects.answered == {"/srv/shop": True}
     assert not offer.isVisible()
-    assert program.window.toasts.current.accessibleName() == "Indexing “shop”…"
+    assert program.window.findChild(QWidget, "toast").accessibleName() == "Indexing “shop”…"
     assert [each.text() for each in toast_buttons(program).values()] == ["Show"]
 
 
