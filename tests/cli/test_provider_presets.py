@@ -13,7 +13,7 @@ def test_services_are_listed_with_what_they_need(cli: Cli) -> None:
     shown = cli("providers", "presets", "claude")
     assert shown.status == 0
     assert "https://console.anthropic.com/settings/keys" in shown.out
-    assert "needs a key" in shown.out
+    assert "API key required" in shown.out
     assert "Groq" not in shown.out
     assert {each["id"] for each in cli("providers", "presets", "claude", "--json").json} == {"anthropic", "openrouter"}
 

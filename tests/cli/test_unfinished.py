@@ -84,10 +84,10 @@ def test_notices_have_rounded_numbers_and_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
     assert said(ChunkType.RETRY, **wait) == "Trying the model again. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
-    assert said(ChunkType.LIMIT_REACHED, **limit) == "Limit of cost reached: $0.12 of $0.10"
+    assert said(ChunkType.LIMIT_REACHED, **limit) == "Cost limit reached: $0.12 of $0.10"
     short = {"reason": "cost", "details": {"value": 0.05, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **short) == (
-        "Limit of cost reached: $0.05 of $0.10. The remaining amount is not enough for the next request."
+        "Cost limit reached: $0.05 of $0.10. The remaining amount is not enough for the next request."
     )
     assert "ms" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=12, result=None)
     assert "3\u202fmin 05\u202fs" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)

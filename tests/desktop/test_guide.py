@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QImage, QTextBlock, QTextCursor, QTextDocument, QTextFragment
+from PySide6.QtGui import QImage, QPixmap, QTextBlock, QTextCursor, QTextDocument, QTextFragment
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -115,18 +115,39 @@ def test_a_page_that_is_not_there_is_said_to_be_so(guide: GuideWindow, monkeypat
 @pytest.mark.parametrize("code", ["en", "fr"])
 def test_its_pictures_are_there_and_fit_the_view(guide: GuideWindow, code: str) -> None:
     speak(code)
+    found = pictures(guide)
+    assert len(found) >= 7
+    for name, width in found.items():
+        assert name.endswith(f".{code}.png")
+        assert 0 < width <= guide.view.viewport().width()
+    speak("en")
+
+
+def test_its_pictures_follow_the_width_of_the_window_and_the_place_stays(guide: GuideWindow, qtbot: QtBot) -> None:
+    guide.resize(700, 640)
+    qtbot.waitUntil(lambda: not guide.view._refit.isActive())
+    narrow = pictures(guide)
+    guide.follow(QUrl("#teams"))
+    for width in (1000, 700):
+        guide.resize(width, 640)
+        qtbot.waitUntil(lambda: not guide.view._refit.isActive())
+        assert at_top(guide, "Teams")
+        assert guide.view.horizontalScrollBar().maximum() == 0
+        shown = pictures(guide)
+        assert shown == narrow if width == 700 else all(shown[name] > narrow[name] for name in narrow)
+
+
+def pictures(guide: GuideWindow) -> dict[str, float]:
+    """The pictures of the page by name, each with its width as it is shown."""
     document, names = guide.view.document(), []
     block = document.begin()
     while block.isValid():
         names += [part.charFormat().toImageFormat().name() for part in _parts(block) if part.charFormat().isImageFormat()]
         block = block.next()
-    assert len(names) >= 7
-    for name in names:
-        assert name.endswith(f".{code}.png")
-        picture = document.resource(QTextDocument.ResourceType.ImageResource.value, QUrl(name))
-        assert isinstance(picture, QImage)
-        assert 0 < picture.deviceIndependentSize().width() <= guide.view.viewport().width()
-    speak("en")
+    kind = QTextDocument.ResourceType.ImageResource.value
+    loaded = {name: document.resource(kind, QUrl(name)) for name in names}
+    found = {name: each for name, each in loaded.items() if isinstance(each, QImage | QPixmap)}
+    return {name: each.deviceIndependentSize().width() for name, each in found.items()}
 
 
 def _parts(block: QTextBlock) -> Iterator[QTextFragment]:

@@ -21,13 +21,16 @@ from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.stepping import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.lists import titles
+from tests.support.projects import Projects
 from tests.support.wheel import changed_by_wheel, inputs
 
 NAMES = [
@@ -215,6 +218,34 @@ async def test_it_can_be_drawn_at_every_size(program: Program, scale: int) -> No
     assert program.window.chat.composer.field.font().pixelSize() == round(14 * scale / 100)
 
 
+SMALL, LARGE = (1024, 700), (1600, 1000)
+
+
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param((150, SMALL), id="large text in a window made smaller"),
+        pytest.param((SMALL, 150), id="text made larger in a small window"),
+        pytest.param((SMALL, 150, LARGE, SMALL), id="a window made larger and smaller again"),
+        pytest.param((150, SMALL, 100, 150), id="text made smaller and larger again"),
+    ],
+)
+async def test_window_and_left_column_are_as_in_a_fresh_start(program: Program, ways: tuple[Any, ...]) -> None:
+    """Panes that do not fit beside a narrow conversation were shown for a moment: the window grew, the left column shrank."""
+    window = program.window
+    await program.window.start(Settings(window={"workflow": "w1"}))
+    for way in ways:
+        if isinstance(way, int):
+            theme().set_scale(way)
+        else:
+            window.resize(*way)
+        await settle(30)
+    assert (window.width(), window.height(), window.sidebar.width()) == (*SMALL, round(248 * 1.25))
+    theme().set_scale(100)
+    await settle(30)
+    assert (window.width(), window.height(), window.sidebar.width()) == (*SMALL, 248)
+
+
 def test_large_text_stacks_fewer_panes(program: Program) -> None:
     program.window.rail.set_visible(True)
     docks = program.window.rail.docks
@@ -284,6 +315,76 @@ async def test_a_message_covers_neither_the_composer_nor_the_step_bar_which_is_a
         assert chat.composer.mapTo(window, QPoint()).x() == left, "the bar pushes the composer aside"
 
     qtbot.waitUntil(apart)
+
+
+def toast_buttons(program: Program) -> dict[str, QPushButton]:
+    toast = program.window.findChild(QWidget, "toast")
+    found = toast.findChildren(QPushButton) if toast is not None else []
+    return {each.objectName(): each for each in found if each.isVisible()}
+
+
+@pytest.mark.parametrize(
+    ("cost", "words"),
+    [
+        (1.5, "1,204 texts wait to be embedded by mistral/mistral-embed (up to $1.50)."),
+        (None, "1,204 texts wait to be embedded by mistral/mistral-embed (price unknown)."),
+    ],
+)
+async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(
+    program: Program, qtbot: QtBot, cost: float | None, words: str
+) -> None:
+    await program.start(workflow="w1")
+    program.engine.set("memories", "offer", EmbeddingOffer(1204, "mistral/mistral-embed", cost))
+    program.bridge.changed.emit("memory", "m1")
+    await settle()
+    assert not toast_buttons(program)  # another change of the memories offers nothing
+    program.bridge.changed.emit("memory", EMBEDDING_OFFER)
+    await settle()
+    assert program.window.findChild(QWidget, "toast").accessibleName() == words
+    buttons = toast_buttons(program)
+    assert [each.text() for each in buttons.values()] == ["Embed now", "Not now"]
+    assert not program.engine.calls("memories.embed_now")  # nothing that costs money starts by itself
+    qtbot.mouseClick(buttons["toast-action"], Qt.MouseButton.LeftButton)
+    await settle()
+    assert len(program.engine.calls("memories.embed_now")) == 1
+    assert not toast_buttons(program)
+
+
+async def test_the_offer_of_an_index_is_put_away_and_made_only_where_texts_wait(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    program.engine.set("memories", "offer", None)
+    program.bridge.changed.emit("memory", EMBEDDING_OFFER)
+    await settle()
+    assert not toast_buttons(program)
+    program.engine.set("memories", "offer", EmbeddingOffer(1, "p/m", 0.01))
+    program.bridge.changed.emit("memory", EMBEDDING_OFFER)
+    await settle()
+    qtbot.mouseClick(toast_buttons(program)["toast-second"], Qt.MouseButton.LeftButton)
+    await settle()
+    assert not toast_buttons(program)
+    assert not program.engine.calls("memories.embed_now")
+
+
+async def test_a_granted_folder_is_offered_above_the_composer(program: Program, qtbot: QtBot) -> None:
+    projects = Projects()
+    for name, answer in projects.answers().items():
+        program.engine.set("projects", name, answer)
+    program.engine.set("files", "missing", ())
+    program.engine.set("files", "trusted", lambda folders: dict.fromkeys(folders, True))
+    await program.start(workflow="w1")
+    chat = program.window.chat
+    chat.folders._show(("/srv/shop",))
+    await settle()
+    offer = program.window.findChild(QWidget, "project-offer")
+    assert offer.isVisible()
+    assert offer.findChild(QLabel, "project-offer-text").text() == "Index “shop” so agents can search it?"
+    assert offer.mapTo(chat, offer.rect().bottomLeft()).y() < chat.composer.mapTo(chat, QPoint()).y()
+    qtbot.mouseClick(offer.findChild(QPushButton, "project-offer-yes"), Qt.MouseButton.LeftButton)
+    await settle()
+    assert projects.answered == {"/srv/shop": True}
+    assert not offer.isVisible()
+    assert program.window.findChild(QWidget, "toast").accessibleName() == "Indexing “shop”…"
+    assert [each.text() for each in toast_buttons(program).values()] == ["Show"]
 
 
 async def test_no_line_is_left_at_the_windows_edge_and_messages_stand_over_the_conversation(program: Program, qtbot: QtBot) -> None:

@@ -60,12 +60,13 @@ def dress(desk: Desk, language: str, scale: int) -> None:
     desk.settle()
 
 
-def resize(desk: Desk, size: QSize) -> None:
-    """Give the windows this size; a dialog keeps its own as far as there is room."""
+def resize(desk: Desk, size: QSize, *, dialogs: bool = True) -> None:
+    """Give the windows this size. A dialog keeps its own as far as there is room; without ``dialogs``, in any case."""
     for _once_more in range(3):  # in a narrow window the panes give way, and it can be narrower still
         for each in windows():
             whole = each is desk.window or each.objectName() in ("settings-window", "projects-window")
-            each.resize(size if whole else each.size().boundedTo(size * 0.95))
+            if whole or dialogs:
+                each.resize(size if whole else each.size().boundedTo(size * 0.95))
         QApplication.processEvents()
         desk.settle()
 

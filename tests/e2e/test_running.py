@@ -66,7 +66,7 @@ def test_a_limit_stops_the_run_until_it_is_raised(open_desk: OpenDesk) -> None:
     desk = open_desk(steps)
     desk.engine(lambda a: limit_calls(a, 1))
     desk.send("Calculate")
-    card = desk.until_shown("notice-card", "Limit of tool calls reached")
+    card = desk.until_shown("notice-card", "Tool-call limit reached")
     assert statuses(desk) == [RunStatus.PAUSED]
     assert "1 of 1" in rendered(card)
     desk.click("notice-raise")
@@ -80,7 +80,7 @@ def test_a_limit_still_waits_after_a_restart(open_desk: OpenDesk) -> None:
     desk = open_desk([[calculate("c1", "1+1")], [calculate("c2", "2+2")]])
     desk.engine(lambda a: limit_calls(a, 1))
     desk.send("Calculate")
-    desk.until_shown("notice-card", "Limit of tool calls reached")
+    desk.until_shown("notice-card", "Tool-call limit reached")
     desk.wait_done()
     desk.close()
     desk = open_desk(["Both are done."])

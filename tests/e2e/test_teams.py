@@ -218,7 +218,7 @@ def test_a_sub_agent_at_its_cap_waits_until_it_is_raised(open_desk: OpenDesk, se
     desk = open_team(open_desk, server)
     desk.send(GOAL)
     card = desk.find("limit-card")
-    desk.until(lambda: "Eve: Limit of tokens reached" in rendered(card), "the card says who and what")
+    desk.until(lambda: "Eve: Token limit reached" in rendered(card), "the card says who and what")
     assert f"{tokens(20_000)} of {tokens(20_000)} used" in rendered(card)
     desk.until(lambda: "waiting for you" in rendered(desk.find("team-card")), "the call says that it waits")
     assert runs(desk)["Eve"] is RunStatus.PAUSED

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QSize, Qt, QUrl
-from PySide6.QtGui import QImage, QTextCursor, QTextDocument
+from PySide6.QtCore import QPoint, QSize, Qt, QUrl
+from PySide6.QtGui import QImage, QResizeEvent, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.debouncer import Debouncer
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
@@ -15,6 +16,8 @@ from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, f
 from atelier_desk.support.i18n import N_, _, language
 
 GUIDE = "user-guide.md"
+REFIT_MS = 50
+"""How long the width of the view rests before its pictures follow, in milliseconds."""
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
@@ -34,7 +37,38 @@ def anchor(heading: str) -> str:
 
 
 class GuideView(MarkdownView):
-    """A page of the documentation, with its pictures: those that lie in ``docs``, no wider than the view."""
+    """A page of the documentation, with its pictures: those in ``docs``, as wide as the view has room."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._fitted = 0
+        self._top = (0, 0)
+        """A place in the text that is seen near the upper edge, and its distance from there."""
+        # One that comes and goes would change the width.
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self._refit = Debouncer(self, REFIT_MS, self._fit_pictures)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        if not self._refit.isActive():
+            seen = self.cursorForPosition(QPoint(0, theme().px(24)))  # before the lines are broken elsewhere
+            self._top = seen.position(), self.cursorRect(seen).top()
+        if self.viewport().width() != self._fitted:
+            self._refit.start()
+        super().resizeEvent(event)  # comes back to here where a scroll bar appears
+
+    def _fit_pictures(self) -> None:
+        """Load the page anew, with the same line at the upper edge: a document keeps each picture as it was loaded."""
+        place, distance = self._top
+        at_start = not self.verticalScrollBar().value()
+        self.set_text(self.text())
+        line = QTextCursor(self.document())
+        line.setPosition(place)
+        bar = self.verticalScrollBar()
+        bar.setValue(0 if at_start else bar.value() + self.cursorRect(line).top() - distance)
+
+    def set_text(self, markdown: str) -> None:
+        self._fitted = self.viewport().width()
+        super().set_text(markdown)
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         path = (docs_dir() / (name.path() if isinstance(name, QUrl) else name)).resolve()

@@ -179,11 +179,12 @@ class Rail(QWidget):
         dock.setWidget(holder)
         return dock
 
-    def lay_out(self, away: Collection[QDockWidget] = ()) -> None:
+    def lay_out(self, away: Collection[QDockWidget] = (), shown: Collection[QDockWidget] | None = None) -> None:
         """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
 
         With large text three panes would not fit one above the other: those in the middle go behind the lowest too. In a low window all do.
-        What is ``away`` stays where it is.
+        What is ``away`` stays where it is; with ``shown``, no other pane is in sight, not even for a moment: a narrow window would be
+        made wider for it, and its left column narrower.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._rows = self._fitting_rows()
@@ -191,7 +192,7 @@ class Rail(QWidget):
         for dock in [each for each in self.docks.values() if each not in away]:
             dock.setFloating(False)
             self._window.addDockWidget(below if dock in drawer else right, dock)
-            dock.setVisible(dock not in drawer)
+            dock.setVisible(dock not in drawer if shown is None else dock in shown)
         heights = [entry.height for entry in self._entries.values() if self.docks[entry.name] in stack]
         if self._rows == 2 and len(stack) > 2:
             stack, behind, heights = [stack[0], stack[-1]], [*stack[1:-1], *behind], COMPACT_HEIGHTS
@@ -249,11 +250,11 @@ class Rail(QWidget):
         """The font scale or the window changed: stack the panes anew when more fit now, or fewer; those in sight stay in sight."""
         if self._fitting_rows() == self._rows:
             return
-        shown = {name for name, dock in self.docks.items() if not dock.isHidden()}
+        shown = [dock for dock in self.docks.values() if not dock.isHidden()]
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
-        self.lay_out([dock for dock in self.docks.values() if dock.isFloating()])
-        for name, dock in self.docks.items():
-            dock.setVisible(name in shown)
+        self.lay_out([dock for dock in self.docks.values() if dock.isFloating()], shown)
+        for dock in self.docks.values():
+            dock.setVisible(dock in shown)
         for name in front:
             self.docks[name].raise_()
         if drawer := [dock for dock in self._placed("drawer") if not dock.isHidden()]:

@@ -199,7 +199,8 @@ class MainWindow(WindowActions):
                 def embed() -> None:
                     self.bridge.jobs.start(memories.embed_now())
 
-                self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=(_("Not now"), lambda: None), lasting=True)
+                later = (_("Not now"), lambda: toast.dismiss())
+                toast = self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=later, lasting=True)
 
         self.bridge.jobs.start(tell())
 

@@ -29,11 +29,11 @@ RETRY_REASONS = {
 MONEY = frozenset({"cost", "month", "unpriced"})
 """Limits in US dollars."""
 LIMITS = {
-    "iterations": N_("Limit of steps reached"),
-    "tool_calls": N_("Limit of tool calls reached"),
-    "tokens": N_("Limit of tokens reached"),
-    "cost": N_("Limit of cost reached"),
-    "time": N_("Limit of time reached"),
+    "iterations": N_("Step limit reached"),
+    "tool_calls": N_("Tool-call limit reached"),
+    "tokens": N_("Token limit reached"),
+    "cost": N_("Cost limit reached"),
+    "time": N_("Time limit reached"),
     "month": N_("Monthly cost limit reached"),
     "unpriced": N_("The price of the model is not known"),
 }

@@ -14,10 +14,10 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.registry import any_server_type, find, provider_types
 from atelier_desk.support.i18n import N_
 
-KEY = N_("needs a key")
-HERE = N_("on this computer, no key")
-ADDRESS = N_("needs its address, and a key if it wants one")
-BOTH = N_("needs an address of your own and a key")
+KEY = N_("API key required")
+HERE = N_("On this computer, no key")
+ADDRESS = N_("Address required, API key optional")
+BOTH = N_("Address and API key required")
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,10 @@ def cost(dollars: float) -> str:
 
 
 def cost_bound(dollars: float, *, up: bool) -> str:
-    """US dollars to four decimals, rounded ``up`` or down: what is needed never looks less than what there is."""
-    return _("${amount}", amount=number((math.ceil if up else math.floor)(round(dollars * 10_000, 6)) / 10_000, 4))
+    """US dollars to four decimals, two from $1, ``up`` or down: what is needed never looks less than what there is."""
+    places = 2 if dollars >= 1 else 4
+    rounded = (math.ceil if up else math.floor)(round(dollars * 10**places, 6))
+    return _("${amount}", amount=number(rounded / 10**places, places))
 
 
 def percent(share: float) -> str:

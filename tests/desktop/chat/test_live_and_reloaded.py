@@ -287,7 +287,7 @@ async def limit(opened: Open) -> None:
     await room.compare("while it waits")
     await room.engine.runs.steering.resume(room.run, raise_limits={"tool_calls": 1})
     await room.status("paused")
-    await room.until(lambda: told(room.cards(room.live)).count("Limit of tool calls reached") == 2)
+    await room.until(lambda: told(room.cards(room.live)).count("Tool-call limit reached") == 2)
     await room.compare("at the second limit")
     await room.engine.runs.steering.resume(room.run, finish=True)
     await room.status("completed")

@@ -15,6 +15,7 @@ from atelier_desk.desktop.projects.create import CreateDialog
 from atelier_desk.desktop.projects.languages import parts_of, share_word
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -281,3 +282,19 @@ async def test_a_search_that_is_asked_for_before_the_projects_are_known_opens_wi
     assert opening.tabs.currentIndex() == 1
     assert opening.search.field.text() == "disk"
     await opening.search.jobs.settled()
+
+
+async def test_its_list_grows_with_the_text_and_keeps_the_width_somebody_gave_it(window: ProjectsWindow) -> None:
+    window.resize(1024, 700)
+    await settle()
+    small = window.body.sizes()[0]
+    theme().set_scale(150)
+    await settle()
+    assert window.body.sizes()[0] == round(small * 1.5)
+    window.body.setSizes([400, 624])
+    theme().set_mode("dark")
+    await settle()
+    assert window.body.sizes()[0] == 400
+    theme().set_scale(100)
+    await settle()
+    assert window.body.sizes()[0] == small

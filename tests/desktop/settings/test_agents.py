@@ -11,11 +11,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.fold import Fold
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolMode
+from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolDialect, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.engine.foreign_agents import ForeignAgent
 from atelier_desk.engine.services.request.cost import PromptCost
@@ -95,6 +96,22 @@ async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find
     await settle()
     config, _agent = atelier.calls("agents.save")[-1][0]
     assert config.effort is Effort.HIGH
+
+
+async def test_how_it_calls_its_tools_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+    box = find("agent-tool-dialect")
+    assert box.accessibleName() == "Tool-call format"
+    offered = ["Automatic", "Native function calling", "XML in the text", "Guided (very small models)"]
+    assert [box.itemText(row) for row in range(box.count())] == offered
+    assert box.currentText() == "Automatic"
+    box.setCurrentIndex(box.findText("XML in the text"))
+    switch_language("fr")
+    assert box.currentText() == "XML dans le texte"  # what is chosen stays
+    find("agent-save").click()
+    await settle()
+    assert atelier.calls("agents.save")[-1][0][0].tool_dialect is ToolDialect.XML
+    box.setCurrentIndex(box.findText("Automatique"))
+    assert page.form.values()["tool_dialect"] == ToolDialect.AUTO
 
 
 async def test_it_offers_approval_sections_and_the_planning_tools(page: Any, find: Find, atelier: Engine) -> None:

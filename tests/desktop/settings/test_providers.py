@@ -14,7 +14,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError, UsageError
@@ -370,6 +372,39 @@ async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelie
     assert table.item(0, 2).text() == "40,960"
 
 
+async def test_how_a_model_calls_tools_is_chosen_for_the_selected_one(
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow, qtbot: QtBot
+) -> None:
+    await choose(page, "Ollama")
+    table, chooser = find("model-table"), find("model-tool-calls")
+    assert [chooser.itemText(row) for row in range(chooser.count())] == ["Automatic", "Native", "As text (XML)"]
+    assert not chooser.isEnabled()  # no model is selected
+    rows = {table.item(row, 1).text(): row for row in range(table.rowCount())}
+    table.selectRow(rows["qwen3:4b"])
+    assert (chooser.isEnabled(), chooser.currentText()) == (True, "Automatic")
+    stored = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, supports_tools=False, source="user")
+    atelier.set("providers", "models", [stored])
+    page.reveal(chooser)
+    chooser.setFocus()
+    for _key in range(2):
+        qtbot.keyClick(chooser, Qt.Key.Key_Down)
+    await settle()
+    edits = [(("Ollama", "qwen3:4b"), {"supports_tools": value}) for value in (True, False)]
+    assert atelier.calls("models.edit") == edits
+    find("model-table").selectRow(0)
+    assert chooser.currentText() == "As text (XML)"
+    switch_language("fr")
+    assert chooser.currentText() == "En texte (XML)"
+
+
+@pytest.mark.parametrize("field", ["embedding", "starter"])
+async def test_a_model_without_tools_has_no_form_for_them(page: Any, find: Find, atelier: Engine, field: str) -> None:
+    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m", **{field: True})])
+    await choose(page, "Ollama")
+    find("model-table").selectRow(0)
+    assert find("model-tool-calls").isEnabled() is False
+
+
 async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
     learned = ModelInfo(provider="Ollama", name="gemma:2b", context_window=8192, supports_tools=False, source="learned")
     plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
@@ -610,3 +645,22 @@ async def test_a_model_is_given_to_the_agents_of_the_default_one_in_one_click_an
     await page.load()
     await settle()
     assert find("provider-use").isHidden(), "it is used already"
+
+
+async def test_list_and_table_are_as_high_as_rows_of_larger_text(page: Any, find: Find, window: SettingsWindow) -> None:
+    await choose(page, "Ollama")
+
+    def heights() -> tuple[int, int]:
+        return find("provider-list").height(), find("model-table").height()
+
+    before = heights()
+    theme().set_scale(150)
+    await settle()
+    changed = heights()
+    await page.load()
+    await settle()
+    assert changed == heights()  # as when it is filled with text of this size
+    assert all(large > small * 1.3 for small, large in zip(before, changed, strict=True))
+    theme().set_scale(100)
+    await settle()
+    assert heights() == before

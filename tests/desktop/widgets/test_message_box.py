@@ -177,3 +177,13 @@ def test_the_words_of_the_buttons_are_never_cut(qtbot: QtBot, width: int) -> Non
     for button in asked.buttons():
         assert button.width() >= button.sizeHint().width()
         assert window.rect().contains(QRect(button.mapTo(window, QPoint()), button.size()))
+
+
+def test_texts_and_buttons_begin_at_one_line(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.resize(800, 600)
+    window.show()
+    box = confirm(window, "Undo the changes?", "Later ones are kept.", "Undo changes to all these files", lambda: None)
+    text, button = box.findChild(QLabel, "qt_msgbox_label"), box.findChild(QPushButton, "confirm-yes")
+    assert text.mapTo(box, QPoint()).x() == button.mapTo(box, QPoint()).x()

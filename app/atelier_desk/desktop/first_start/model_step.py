@@ -118,7 +118,7 @@ class ModelStep(Step):
         card = Card(self, margins=(16, 14, 16, 14))
         fill(card.body, self._panel, self.key_note)
         content = control(QWidget(self), look="plain")
-        fill(QVBoxLayout(content), card, self._detection_status, 1, margins=(0, 0, 4, 0), spacing=10)
+        fill(QVBoxLayout(content), card, self._detection_status, 1, margins=(0, 0, 0, 0), spacing=10)
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)

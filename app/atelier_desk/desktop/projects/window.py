@@ -113,8 +113,15 @@ class ProjectsWindow(QWidget):
         self.body.addWidget(side)
         self.body.addWidget(self._right)
         self.body.setStretchFactor(1, 1)
-        self.body.setSizes([theme().px(SIDE), max(1, self.width() - theme().px(SIDE))])
+        self._sized_for = 0.0
+        bind(self._size_side, on="look")
         fill(QHBoxLayout(self), (self.body, 1), margins=(0, 0, 0, 0), spacing=0)
+
+    def _size_side(self) -> None:
+        """Text of another size gives the list another width; another colour leaves the width that somebody gave it."""
+        if self._sized_for != theme().scale:
+            self._sized_for = theme().scale
+            self.body.setSizes([theme().px(SIDE), max(1, self.width() - theme().px(SIDE))])
 
     def _connect(self) -> None:
         self.list.project_chosen.connect(self._on_chosen)

@@ -17,7 +17,7 @@ from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_it
 from atelier_desk.desktop.settings.page import SectionCard, SettingsPage
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, bind_text, control
+from atelier_desk.desktop.widgets import Card, bind, bind_text, control
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -56,8 +56,12 @@ def show_lines(view: QListWidget, lines: Sequence[ListLine], chosen: str = "") -
         for line in lines:
             two_line_item(view, line.key, line.title, line.facts, line.icon, line.role, line.picture)
         choose_line(view, chosen)
-    view.setFixedHeight(min(max(view.count(), 1), ROWS) * max(view.sizeHintForRow(0), theme().px(40)) + 8)
+    bind(view.setFixedHeight, lambda: _height_of(view), on="look")
     view.setVisible(view.count() > 0)
+
+
+def _height_of(view: QListWidget) -> int:
+    return min(max(view.count(), 1), ROWS) * max(view.sizeHintForRow(0), theme().px(40)) + 8
 
 
 def choose_line(view: QListWidget, key: str) -> None:

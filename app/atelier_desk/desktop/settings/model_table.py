@@ -116,6 +116,9 @@ class ModelTable(QTableWidget):
             for column, field in enumerate(COLUMNS):
                 self.setItem(row, column, self._star(info) if column == STAR else self._item(info, column, field))
         self.blockSignals(False)
+        self._fit_height()
+
+    def _fit_height(self) -> None:
         rows = min(max(len(self._models), 2), 10)
         height = self.horizontalHeader().sizeHint().height() + rows * self.verticalHeader().defaultSectionSize()
         self.setFixedHeight(height + 2 * self.frameWidth() + 4)
@@ -164,6 +167,7 @@ class ModelTable(QTableWidget):
         self.verticalHeader().setDefaultSectionSize(theme().px(42))
         self.horizontalHeader().resizeSection(STAR, theme().px(36))
         self.horizontalHeader().setMinimumSectionSize(theme().px(30))
+        self._fit_height()
 
     def _head(self) -> None:
         # Short heads: what they say of figures stands below the table, and the names have the room.

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStacke
 from shiboken6 import isValid
 
 from atelier_desk.desktop.debouncer import Debouncer
-from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.settings.page import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
 from atelier_desk.desktop.settings.search import Found, FoundMark, Index, Matches, found_in, index_of, lead_to
@@ -265,9 +264,7 @@ class SettingsWindow(QWidget):
             self._apply_style()
 
     def _apply_style(self) -> None:
-        """The list wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one.
-        Numbers in fields are written as in the language."""
-        self.setLocale(locale())
+        """The list wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one."""
         self.list.setIconSize(QSize(theme().px(16), theme().px(16)))
         metrics = QFontMetrics(theme().font(14))
         longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._hosts)

@@ -56,6 +56,7 @@ class Pill(PlainLabel):
     def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setIndent(0)  # a label with a frame has one of its own at the left
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
         self.set_kind(kind)
 
@@ -109,6 +110,7 @@ class ElidedLabel(PlainLabel):
         self._measured: tuple[str, QFontMetrics, int] | None = None
         self._shown = ""
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setIndent(0)  # that of a label with a frame is not painted here
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setText(text)
 

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.controls import IconButton
+from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.rounded import round_popup
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import visible
@@ -103,11 +104,19 @@ class ComboBox(_Steady, QComboBox):
 
 
 class SpinBox(_Steady, QSpinBox):
-    """A spin box."""
+    """A spin box whose number is written as in the program's language."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        bind(self.setLocale, locale, on="language")
 
 
 class DoubleSpinBox(_Steady, QDoubleSpinBox):
-    """A spin box for numbers with decimals."""
+    """A spin box for numbers with decimals, written as in the program's language."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        bind(self.setLocale, locale, on="language")
 
 
 class Slider(_Steady, QSlider):

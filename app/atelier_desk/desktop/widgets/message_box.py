@@ -7,7 +7,7 @@ import unicodedata
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QGridLayout, QMessageBox, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
@@ -66,6 +66,7 @@ class MessageBox(QMessageBox):
         host = asking.window() if asking is not None else None
         if host is not None:
             self._stack_buttons(host)
+        self._align_texts()
         if self._shade is not None or asking is None or host is None or not host.isVisible() or not self._fits(host):
             if self._shade is None:
                 self.installEventFilter(self)
@@ -89,6 +90,16 @@ class MessageBox(QMessageBox):
             self._pause.start()
             return True
         return super().eventFilter(watched, event)
+
+    def _align_texts(self) -> None:
+        """Texts begin where the buttons do: Qt leaves room for an icon also where there is none."""
+        grid = self.layout()
+        if isinstance(grid, QGridLayout) and self.icon() == QMessageBox.Icon.NoIcon and self.iconPixmap().isNull():
+            place = grid.itemAtPosition(0, 0)
+            if place is not None and (spacer := place.spacerItem()) is not None:
+                spacer.changeSize(0, 0)
+                grid.setHorizontalSpacing(0)
+                grid.setColumnStretch(1, 1)
 
     def _stack_buttons(self, host: QWidget) -> None:
         """One above the other where they do not fit in a row: Qt makes a message box no wider than this, and cuts their words."""

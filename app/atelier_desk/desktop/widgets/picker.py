@@ -143,7 +143,7 @@ class PickerMenu(QFrame):
         row = ListRow(
             choice.text,
             facts=choice.detail,
-            icon="check" if choice.key == self._current else "",
+            icon="check" if choice.key == self._current else "" if self._current else None,
             role="accent",
             marks=tuple(icon for icon, _word in choice.marks),
             actions=(star,) if choice.starred is not None else (),

@@ -261,11 +261,11 @@ def test_notices_offer_what_can_be_done(
 @pytest.mark.parametrize(
     ("language", "kind", "around"),
     [
-        ("en", "cost", ("$ ", "")),
-        ("en", "tokens", ("", " tokens")),
-        ("en", "tool_calls", ("", "")),
-        ("fr", "cost", ("", "\u00a0$")),
-        ("fr", "time", ("", "\u00a0s")),
+        ("en", "cost", ("+ $ ", "")),
+        ("en", "tokens", ("+ ", " tokens")),
+        ("en", "tool_calls", ("+ ", "")),
+        ("fr", "cost", ("+ ", "\u00a0$")),
+        ("fr", "time", ("+ ", "\u00a0s")),
     ],
 )
 def test_the_unit_of_a_limit_stands_where_the_language_wants_it(qtbot: QtBot, language: str, kind: str, around: tuple[str, str]) -> None:

@@ -147,7 +147,7 @@ async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team,
     card: TeamCard = team.find(TeamCard, "team-card")
     assert card.state_text() == ("waiting for you", "warn")
     limit: LimitCard = team.find(LimitCard, "limit-card")
-    assert limit.accessibleName().startswith("Dot: Limit of tokens reached. 42 of 40 used")
+    assert limit.accessibleName().startswith("Dot: Token limit reached. 42 of 40 used")
     amount: RaiseField = limit.findChild(RaiseField, "limit-amount")
     assert amount.value() == 40
     amount.setValue(500)

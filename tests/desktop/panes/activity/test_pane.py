@@ -135,7 +135,7 @@ async def test_what_went_wrong_is_said_in_words_and_not_in_codes(pane: ActivityP
     assert rows == [
         "Question to you, failed, Which colour?",
         "Trying the model again, Attempt 2 after 2.5 s: the server had an error of its own",
-        "Limit of tokens reached",
+        "Token limit reached",
         "Older messages shortened, older messages were summarised",
         "Context changed, unpinned",
         "Error, The server refused it.",

@@ -53,7 +53,7 @@ class RaiseField(DoubleSpinBox):
     def show_kind(self, kind: str, cap: float, lacking: float = 0.0) -> None:
         """Decimals, steps and unit follow the kind; a value somebody typed stays. ``lacking``: less would not be enough."""
         before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
-        self.setPrefix(before)
+        self.setPrefix(f"+ {before}")
         self.setSuffix(after)
         self.setAccessibleName(visible(_("Amount to add to the limit")))
         if kind == self.kind:
@@ -129,7 +129,7 @@ class LimitCard(HeadedCard):
         self.setObjectName("limit-card")
         self._shown: tuple[str, str, str, float, float, Mapping[str, float]] = ("", "", "", 0.0, 0.0, {})
         self.buttons = LimitButtons(host, self)
-        self.body.addWidget(self.buttons)
+        self.words.addWidget(self.buttons)
         bind(self._show)
 
     def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, float]) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow, score_parts
-from atelier_desk.desktop.panes.times import date_time, locale, number
+from atelier_desk.desktop.panes.times import date_time, number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
@@ -78,7 +78,6 @@ class MemoryDialog(FormDialog):
         self.tags.setPlaceholderText(_("separated by commas"))
         self.add_field(_("Tags"), self.tags)
         self.importance = control(DoubleSpinBox(self), "memory-importance")
-        self.importance.setLocale(locale())
         pad(self.importance)
         self.importance.setRange(0.0, 1.0)
         self.importance.setSingleStep(0.1)

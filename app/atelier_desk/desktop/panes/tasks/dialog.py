@@ -11,7 +11,6 @@ from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.order import possible_dependencies
-from atelier_desk.desktop.panes.times import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
@@ -70,7 +69,6 @@ class TaskDialog(FormDialog):
         self.duration.setDecimals(1)
         self.duration.setSingleStep(5)
         self.duration.setGroupSeparatorShown(True)
-        self.duration.setLocale(locale())
         self.duration.setSpecialValueText(_("measured from its start"))
         pad(self.duration)
         if task is None:

@@ -49,7 +49,12 @@ class MediaPage(FormPage):
         self.build_form(
             MediaSettings,
             "media",
-            Line("sees", N_("Vision model"), N_("provider/model"), example=lambda: _("such as {name}", name="openai/gpt-5")),
+            Line(
+                "sees",
+                N_("Vision model"),
+                N_("Format: provider/model"),
+                example=lambda: _("such as {name}", name="openai/gpt-5"),
+            ),
             Address("images", N_("Address"), N_("An OpenAI-compatible images endpoint."), example=lambda: "https://api.openai.com/v1"),
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),
             Secret("images_key", N_("API key"), example=lambda: self._key_hint("images")),

@@ -65,6 +65,7 @@ class UsagePage(SettingsPage):
         self.column.addWidget(self.busy)
         self.summary = control(label("", "strong", self, wrap=True), "usage-summary")
         self.picture = self.section()
+        self.picture.heading.hide()
         self.chart = control(BarChart(self), "usage-chart")
         self.legend = label("", "small", self, wrap=True)
         self.empty = bind_text(label("", "muted", self, wrap=True), N_("No usage in this period"))

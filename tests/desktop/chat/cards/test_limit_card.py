@@ -1,0 +1,114 @@
+"""The card of a run that stopped at a limit: which buttons stand on it, and what each does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.settings.language import switch_language
+
+Shown = Callable[..., LimitCard]
+RAISE, FINISH, STOP = "notice-raise", "notice-finish", "notice-stop"
+ALLOW, PRICE = "notice-allow-unpriced", "notice-enter-price"
+
+
+@pytest.fixture
+def host() -> TranscriptHost:
+    return TranscriptHost()
+
+
+@pytest.fixture
+def shown(qtbot: QtBot, host: TranscriptHost) -> Shown:
+    def show(kind: str, value: float = 42, cap: float = 40, **details: float) -> LimitCard:
+        frame = QWidget()
+        qtbot.addWidget(frame)
+        card = LimitCard(host, frame)
+        card.show_limit("r", "Ada", kind, value, cap, details)
+        card.setGeometry(0, 0, 700, card.fit(700))
+        frame.resize(700, 400)
+        frame.show()
+        card.frame = frame  # type: ignore[attr-defined]  # kept alive with the card
+        return card
+
+    return show
+
+
+def buttons(card: LimitCard) -> dict[str, QPushButton]:
+    return {each.objectName(): each for each in card.findChildren(QPushButton) if each.isVisible()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "field"),
+    [
+        ("tokens", {RAISE, FINISH, STOP}, True),
+        ("cost", {RAISE, FINISH, STOP}, True),
+        ("time", {RAISE, FINISH, STOP}, True),
+        ("tool_calls", {RAISE, FINISH, STOP}, True),
+        ("iterations", {RAISE, FINISH, STOP}, True),
+        ("month", {RAISE, STOP}, True),  # a last answer would cost something, too
+        ("unpriced", {PRICE, ALLOW, STOP}, False),  # there is no amount to add
+    ],
+)
+def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: set[str], field: bool) -> None:
+    card = shown(kind)
+    assert set(buttons(card)) == names
+    assert card.findChild(RaiseField, "limit-amount").isVisible() is field
+
+
+@pytest.mark.parametrize(
+    ("kind", "button", "to"),
+    [
+        ("tokens", RAISE, {"raise_limits": {"tokens": 40.0}}),
+        ("month", RAISE, {"raise_limits": {"month": 40.0}}),
+        ("time", FINISH, {"finish": True}),
+        ("unpriced", ALLOW, {"raise_limits": {"unpriced": 1.0}}),
+    ],
+)
+def test_a_button_continues_the_run(shown: Shown, host: TranscriptHost, kind: str, button: str, to: object) -> None:
+    told: list[tuple[str, object]] = []
+    host.resume_requested.connect(lambda run_id, what: told.append((run_id, what)))
+    buttons(shown(kind))[button].click()
+    assert told == [("r", to)]
+
+
+def test_stop_and_the_way_to_the_prices(shown: Shown, host: TranscriptHost) -> None:
+    told: list[str] = []
+    host.stop_requested.connect(told.append)
+    host.provider_requested.connect(lambda provider: told.append(f"prices of {provider or 'any'}"))
+    host.resume_requested.connect(lambda *_: told.append("continued"))
+    card = shown("unpriced")
+    buttons(card)[PRICE].click()
+    buttons(card)[STOP].click()
+    assert told == ["prices of any", "r"]
+
+
+def test_what_was_typed_stays_while_the_run_waits_and_another_limit_begins_anew(shown: Shown) -> None:
+    card = shown("tokens")
+    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    amount.setValue(500)
+    card.show_limit("r", "Ada", "tokens", 43, 40, {})
+    assert amount.value() == 500
+    card.show_limit("r", "Ada", "time", 61, 60, {})
+    assert (amount.value(), amount.suffix().strip()) == (60, "s")
+
+
+def test_words_and_numbers_follow_the_language(shown: Shown) -> None:
+    card = shown("tokens", value=42_000, cap=40_000)
+    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    assert amount.text() == "+ 40,000 tokens"  # it is added
+    switch_language("fr")
+    assert [each.text() for each in buttons(card).values()] == ["Relever la limite", "Conclure maintenant", "Arrêter"]
+    assert amount.text().replace("\u202f", " ").replace("\xa0", " ") == "+ 40 000 jetons"
+
+
+def test_its_buttons_stand_in_line_with_its_words_as_those_of_a_notice_do(shown: Shown) -> None:
+    card = shown("month")
+    text = next(each for each in card.findChildren(QLabel) if "used" in each.text())
+    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    assert amount.mapTo(card, QPoint()).x() == text.mapTo(card, QPoint()).x()
