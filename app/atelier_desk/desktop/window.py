@@ -237,6 +237,7 @@ class MainWindow(WindowActions):
         elif (reading := self.chat.open_workflow(view)) is not None:
             await asyncio.wait((reading,))  # or the start page stood there first, with its own folder and agent
         self.pages.setCurrentWidget(self.middle)
+        self.chat.composer.field.setFocus()
         self.presenter.start()
         self.sidebar.foot.show_connection("ready")
         self._refresh_actions()
