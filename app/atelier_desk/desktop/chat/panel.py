@@ -120,8 +120,9 @@ class ChatPanel(QWidget):
         middle = QWidget(self)
         self._stack = QStackedLayout(middle)
         self._stack.setContentsMargins(0, 0, 0, 0)
-        self._stack.addWidget(self.view)
-        self._stack.addWidget(self.empty)
+        for page in (self.view, self.empty):
+            page.setMinimumHeight(1)  # they scroll; what stands over the composer does not, and has its height first
+            self._stack.addWidget(page)
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
