@@ -177,3 +177,11 @@ def test_the_words_of_the_buttons_are_never_cut(qtbot: QtBot, width: int) -> Non
     for button in asked.buttons():
         assert button.width() >= button.sizeHint().width()
         assert window.rect().contains(QRect(button.mapTo(window, QPoint()), button.size()))
+
+
+def test_a_long_path_is_broken_between_its_folders(box: MessageBox) -> None:
+    path = "/home/ada/.local/share/Atelier/" + "a-folder-with-a-name-of-more-than-thirty-letters/keys.json"
+    box.setText(path)
+    assert box.text() == path
+    parts = QMessageBox.text(box).split("\u200b")
+    assert parts == ["/home/ada/.local/share/", "Atelier/", "a-folder-with-a-name-of-more-t", "han-thirty-letters/keys.json"]
