@@ -40,7 +40,10 @@ _HINTS = {
 
 
 class ProviderForm(QWidget):
-    """``changed`` fires on every edit, ``entered`` with Enter in a line. ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet."""
+    """``changed`` fires on every edit, ``entered`` with Enter in a line.
+
+    ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet.
+    """
 
     changed = Signal()
     entered = Signal()
