@@ -142,7 +142,7 @@ class SideDrawer(QObject):
         if self._over is None:
             return
         *_pages, sidebar, strip = self._over
-        held = self._window.layout().totalMinimumSize().width() > NARROW  # large text: it would be squeezed before it is narrow
+        held = self._window.minimumSizeHint().width() > NARROW  # large text: it would be squeezed before it is narrow
         least = self._least + sidebar.minimumWidth() + strip.sizeHint().width()
         self._window.setMinimumWidth(0 if narrow or held else least)
 

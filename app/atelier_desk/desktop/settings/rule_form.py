@@ -23,7 +23,7 @@ from atelier_desk.presentation.rules import where_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.policy.permissions.rule_import import Line
+    from atelier_desk.policy.permissions.rule_import import Line as ImportedLine
 
 
 FIELDS: tuple[Field, ...] = (
@@ -126,7 +126,7 @@ class RuleImport(FormDialog):
 
     chosen = Signal(object)
 
-    def __init__(self, path: Path, lines: Sequence[Line], parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, lines: Sequence[ImportedLine], parent: QWidget | None = None) -> None:
         super().__init__(_("Import rules from {name}", name=path.name), parent)
         self.setObjectName("rule-import")
         self._path = path
