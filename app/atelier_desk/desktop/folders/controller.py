@@ -103,7 +103,7 @@ class FolderController(QObject):
 
     async def _read(self, folders: tuple[str, ...]) -> None:
         decided = await self._bridge.engine.files.trusted(folders)
-        missing, instructed = await self._look(folders)
+        missing, instructed = await self._inspect(folders)
         if folders == self.folders:
             self.trusted, self.missing, self.instructed = decided, missing, instructed
             self._watch()
@@ -120,13 +120,13 @@ class FolderController(QObject):
             self._bridge.jobs.start(self._refresh(self.folders), f"folders there {id(self)}")
 
     async def _refresh(self, folders: tuple[str, ...]) -> None:
-        found = await self._look(folders)
+        found = await self._inspect(folders)
         if folders == self.folders and found != (self.missing, self.instructed):
             self.missing, self.instructed = found
             self._watch()
             self.changed.emit()
 
-    async def _look(self, folders: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+    async def _inspect(self, folders: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
         """Return the folders that are not there, and those with instructions."""
         files = self._bridge.engine.files
         missing = frozenset(await files.missing(folders))
