@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import getCppPointer, isValid
 
+from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.desktop.window_state import LayoutKeeper
@@ -181,6 +182,20 @@ async def test_what_opens_below_closes_the_drawer(window: MainWindow, qtbot: QtB
     window.actions_["show-timeline"].trigger()
     timeline = window.rail.docks["timeline"]
     qtbot.waitUntil(lambda: not in_sight(window) and timeline.isVisible() and timeline.width() > 400)
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_a_wide_window_becomes_narrow_in_one_step(window: MainWindow, qtbot: QtBot, scale: int) -> None:
+    theme().set_scale(scale)
+    window.resize(1360, 860)
+    await settle()
+    assert in_sight(window)
+    window.resize(1024, 860)
+    assert window.width() == 1024
+    qtbot.waitUntil(lambda: not in_sight(window))
+    await settle()
+    window.resize(1360, 860)
+    qtbot.waitUntil(lambda: bool(in_sight(window)))
 
 
 @pytest.mark.parametrize("width", [800, 1024, 1300, 1700])

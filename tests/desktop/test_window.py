@@ -83,8 +83,12 @@ async def test_every_name_of_the_interfaces_is_there_and_speaks(program: Program
             assert found.accessibleName(), name
 
 
-async def test_the_last_workflow_comes_back(program: Program) -> None:
+async def test_the_last_workflow_comes_back_without_the_start_page_before_it(program: Program) -> None:
+    window, pages = program.window, list[QWidget]()
+    window.chat.workflow_shown.connect(lambda _id: pages.append(window.pages.currentWidget()))
     await program.start(workflow="w1")
+    assert (pages, window.pages.currentWidget()) == ([window.opening], window.middle)
+    assert window.chat.composer.field.hasFocus(), "one can write at once"
     assert program.window.chat.workflow_id == "w1"
     assert program.window.sidebar.list.currentIndex().data() == "First"
     assert program.window.actions_["rename-workflow"].isEnabled()

@@ -58,3 +58,18 @@ def test_every_screen_fits(open_desk: OpenDesk, tmp_path: Path, language: str, s
             screens.keep(part, f"{name}-{language}-{scale}-{size.width()}")
         screens.close(desk)
     assert not wrong, "\n".join(wrong)
+
+
+def test_the_offer_to_index_is_whole_above_a_pane(open_desk: OpenDesk, tmp_path: Path) -> None:
+    """In the lowest column there is: large French text, a small window, and a pane below the conversation."""
+    desk = open_desk(screens.STEPS)
+    screens.dress(desk, "fr", 150)
+    folder = tmp_path / "Un dossier au nom assez long"
+    folder.mkdir()
+    (folder / "a.md").write_text("a")
+    desk.window.chat.folders.grant([str(folder)])
+    desk.until_shown("project-offer", "Indexer")
+    desk.window.rail.show_pane("files")
+    screens.resize(desk, SMALL)
+    desk.until(lambda: not misfits(desk.window), "all of it is in sight")
+    assert desk.window.size() == SMALL

@@ -104,7 +104,7 @@ def test_who_answers_can_be_read_in_a_small_window_with_large_text(open_desk: Op
     desk.window.chat.folders.grant([str(tmp_path / "Dossier Martin")])
     desk.engine(lambda a: a.settings.update(language="fr", font_scale=150))
     header = desk.window.chat.header
-    desk.until(lambda: header.agents.text() == "Relectrice ▾" and header.models.text().startswith("SmolLM2"), "the names are whole")
+    desk.until(lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"), "the names are whole")
     assert header.width() < 660
     assert header.models.text() == f"{header.models.full_text} ▾"
     assert {each.objectName() for each in header.findChildren(QAbstractButton) if each.isVisible()} == {

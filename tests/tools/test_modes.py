@@ -146,6 +146,10 @@ def test_tools_to_search_for_are_told_by_section_and_those_that_were_found_come_
     assert visible(registry, ToolMode.DIRECT, enabled, search=outside) == [
         "TodoTool", "ReportTool", "where", *CONTROL, "search_tools", "write_file",
     ]  # fmt: skip
+    specialised = modes.Search(SearchScope.SPECIALISED)
+    assert visible(registry, ToolMode.DIRECT, [*enabled, "run_command"], search=specialised) == [
+        "TodoTool", "ReportTool", "where", "SpawnAgentTool", "read_file", "write_file", *CONTROL, "search_tools",
+    ]  # fmt: skip
     every = modes.Search(SearchScope.ALL)
     assert visible(registry, ToolMode.DIRECT, enabled, search=every) == ["where", *CONTROL, "search_tools"]
 

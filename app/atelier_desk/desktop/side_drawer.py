@@ -120,6 +120,7 @@ class SideDrawer(QObject):
     def follow(self) -> None:
         """The window has another width."""
         narrow = self._window.width() < NARROW
+        self._free_width(narrow)
         if narrow == self.narrow:
             return
         self._preserve_sidebar_width()
@@ -134,6 +135,16 @@ class SideDrawer(QObject):
             before = dict(self._sizes)  # those that Qt gives the panes first are no one's choice
             self._show(self.names if self._docked_beside else ())
             QTimer.singleShot(0, self, lambda: self._size(before))
+
+    def _free_width(self, narrow: bool) -> None:
+        """Let the window become narrow in one step, as when it is put beside another one: the panes beside the conversation need more
+        room than it will have, and yield only once it has less."""
+        if self._over is None:
+            return
+        *_pages, sidebar, strip = self._over
+        held = self._window.minimumSizeHint().width() > NARROW  # large text: it would be squeezed before it is narrow
+        least = self._least + sidebar.minimumWidth() + strip.sizeHint().width()
+        self._window.setMinimumWidth(0 if narrow or held else least)
 
     def _preserve_sidebar_width(self) -> None:
         """The left column has its width whether the panes come or go: Qt takes it from there first, and does not give it back."""

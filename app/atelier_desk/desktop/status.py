@@ -1,4 +1,5 @@
-"""What the line at the foot of the list says while the engine is open: that agents work, or that no key will be accepted."""
+"""What the line at the foot of the list says while the engine is open: that agents work or wait for a person, or that no key
+will be accepted."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ class StatusWatch(QObject):
         window.bridge.changed.connect(self._on_changed)
 
     def _show_work(self) -> None:
-        works = any(each.status.value == "running" for each in self._window.sidebar.model.workflows)
-        self._window.sidebar.foot.show_work(works)
+        states = {each.status.value for each in self._window.sidebar.model.workflows}
+        self._window.sidebar.foot.show_work("working" if "running" in states else "waiting" if "waiting" in states else "ready")
 
     def _on_stream(self, event: StreamEvent) -> None:
         data = event.payload

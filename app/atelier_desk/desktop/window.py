@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -231,12 +232,13 @@ class MainWindow(WindowActions):
         self.presenter.set_view("", None)
         await self.chat.load_choices()
         await self.sidebar.load()
-        self.pages.setCurrentWidget(self.middle)
         view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
-        if view:
-            self.chat.open_workflow(view)
-        else:
+        if not view:
             self.new_workflow()
+        elif (reading := self.chat.open_workflow(view)) is not None:
+            await asyncio.wait((reading,))  # or the start page stood there first, with its own folder and agent
+        self.pages.setCurrentWidget(self.middle)
+        self.chat.composer.field.setFocus()
         self.presenter.start()
         self.sidebar.foot.show_connection("ready")
         self._refresh_actions()

@@ -27,10 +27,12 @@ class ToolMode(StrEnum):
 class SearchScope(StrEnum):
     """Which tools are searched for instead of listed; each value includes the previous ones.
 
-    Tools of MCP servers; all except basic ones; all except those of always available sections.
+    Tools of MCP servers; all except basic ones, those for files and those that start agents; all except basic ones;
+    all except those of always available sections.
     """
 
     SERVERS = "servers"
+    SPECIALISED = "specialised"
     OUTSIDE_CORE = "outside_core"
     ALL = "all"
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.control.base import ControlTool, OfferedTool
 from atelier_desk.tools.registry import ToolRegistry
-from atelier_desk.tools.sections import CORE, PLANNING, SERVERS
+from atelier_desk.tools.sections import CORE, FILES, PLANNING, SERVERS
 
 
 class Search(NamedTuple):
@@ -108,8 +108,12 @@ def searched_names(registry: ToolRegistry, names: Sequence[str], scope: SearchSc
     """Return the names that are searched for; control tools never are."""
     if scope is SearchScope.SERVERS:
         return server_tools(registry, names)
-    listed = registry.sections.always_available()
-    return [name for name in names if not _in_sections(registry, name, listed if scope is SearchScope.ALL else (CORE, *listed))]
+    listed = (*_LISTED.get(scope, ()), *registry.sections.always_available())
+    return [name for name in names if not _in_sections(registry, name, listed)]
+
+
+_LISTED = {SearchScope.SPECIALISED: (CORE, FILES, PLANNING), SearchScope.OUTSIDE_CORE: (CORE,)}
+"""Sections that are listed whatever else is searched for, besides those that are always available."""
 
 
 SEARCHED_NOTE = (

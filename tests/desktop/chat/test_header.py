@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
+from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.model_messages import Usage
 
 
@@ -45,7 +46,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
 
     def whole() -> bool:
         cut = header.title.width() < header.title.fontMetrics().horizontalAdvance(header.title.text())
-        return not cut and all(box.text().rstrip(" ▾") == box.full_text for box in (header.agents, header.models))
+        return not cut and all(box.text().rstrip(" ▾·") == box.full_text for box in (header.agents, header.models))
 
     seen: list[bool] = []
     for width in (*range(1200, 400, -10), 1200):
@@ -73,7 +74,7 @@ def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot
     window.resize(1300, 60)
     window.show()
     qtbot.waitExposed(window)
-    qtbot.waitUntil(lambda: header.models.text().rstrip(" ▾") == header.models.full_text)
+    qtbot.waitUntil(lambda: header.models.text().rstrip(" ▾·") == header.models.full_text)
     window.resize(480, 60)
     assert window.width() == 480
 
@@ -154,7 +155,7 @@ def test_the_names_of_agent_and_model_are_whole_before_title_and_usage_are(qtbot
     header.show_usage(Usage(tokens_input=150, tokens_output=12))
 
     def settled() -> None:
-        assert [each.text() for each in (header.agents, header.models)] == ["Relectrice ▾", "gpt-4o-mini ▾"]
+        assert [each.text() for each in (header.agents, header.models)] == ["Relectrice ·", "gpt-4o-mini ▾"]
         assert header.title.width() >= theme().px(40)
 
     qtbot.waitUntil(settled)
@@ -176,3 +177,32 @@ def test_everything_else_is_in_one_menu(qtbot: QtBot) -> None:
     assert chosen == [""]
     header.set_efforts([], "")
     assert header.more.open().actions() == []
+
+
+def test_agent_and_model_are_chosen_in_one_menu(qtbot: QtBot) -> None:
+    header = ChatHeader()
+    qtbot.addWidget(header)
+    header.show()
+    header.set_agents([PickerItem("ada", "Ada"), PickerItem("bea", "Bea", starred=False)], "ada")
+    header.set_models([PickerItem("p/m", "m", "p"), PickerItem("p/n", "n", "p", starred=False)], "p/m", "m")
+    told: list[tuple[object, ...]] = []
+    header.agent_chosen.connect(lambda *key: told.append(("agent", *key)))
+    header.model_chosen.connect(lambda *key: told.append(("model", *key)))
+    header.agents.starred.connect(lambda *key: told.append(("agent star", *key)))
+    header.models.starred.connect(lambda *key: told.append(("model star", *key)))
+    menus = set()
+    for part, at in ((header.agents, "ada"), (header.models, "p/m")):
+        qtbot.mouseClick(part, Qt.MouseButton.LeftButton)
+        menu = part.menu_open
+        assert menu is not None
+        menus.add(menu)
+        rows = menu.list.rows
+        lines = [(rows.item(row).text(), rows.item(row).data(RowRole).icon or "") for row in range(rows.rowCount())]
+        assert lines == [("Agents", ""), ("Ada", "check"), ("Bea", ""), ("p", ""), ("m", "check"), ("n", "")]
+        assert menu.current == at
+        qtbot.keyClick(menu, Qt.Key.Key_Down)
+        qtbot.keyClick(menu, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+        qtbot.keyClick(menu, Qt.Key.Key_Return)
+        assert part.menu_open is None
+    assert len(menus) == 1
+    assert told == [("agent star", "bea", True), ("agent", "bea"), ("model star", "p/n", True), ("model", "p/n")]

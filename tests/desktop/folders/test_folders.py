@@ -134,7 +134,7 @@ async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -
     assert panel.question() is None
 
 
-async def test_nothing_is_asked_of_a_folder_without_such_files(panel: Panel) -> None:
+async def test_nothing_is_asked_or_said_of_trust_for_a_folder_without_such_files(panel: Panel) -> None:
     panel.engine.set("files", "instruction_files", [])
     panel.chat.open_workflow("w")
     await settle()
@@ -142,9 +142,15 @@ async def test_nothing_is_asked_of_a_folder_without_such_files(panel: Panel) -> 
     await settle()
     assert panel.question() is None
     assert (panel.workflow.workspace, panel.decided) == (("/p",), {})
-    panel.chat.folders.ask_trust(["/p"])
+    assert "trust" not in panel.button.toolTip()
+    panel.button.open()
+    menu = panel.button.findChildren(QMenu, "folders-menu")[-1]
+    assert [each.text() for each in menu.actions() if each.text()] == ["/p", "Revoke access to p", "Grant a folder…"]
+    menu.close()
+    panel.engine.set("files", "instruction_files", ["AGENTS.md"])
+    panel.chat.folders.refresh()
     await settle()
-    assert panel.question() is not None, "it can be decided all the same"
+    assert "not decided" in panel.button.toolTip(), "an agent may have fetched them meanwhile"
 
 
 async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Panel) -> None:

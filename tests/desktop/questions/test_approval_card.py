@@ -370,6 +370,9 @@ async def test_the_wider_yes_is_a_button_in_plain_words(scene: MakeScene) -> Non
         ({"details": SPAWN}, "Allow sub-agents in this run"),
         ({"subjects": Subjects(command="ls")}, "Allow all commands in this run"),
         ({}, "Allow TodoTool in this run"),
+        ({"lineage": LINEAGE, "agent_name": "Writer"}, "Allow TodoTool for Writer"),
+        ({"lineage": LINEAGE, "agent_name": "Writer", "details": SPAWN}, "Allow sub-agents of Writer"),
+        ({"lineage": LINEAGE, "agent_name": "Writer", "subjects": Subjects(command="ls")}, "Allow all commands of Writer"),
     ):
         s = scene(asks(**fields))
         assert s.find("approval-run").text() == text

@@ -48,6 +48,17 @@ async def choose(page: Any, name: str) -> None:
     await settle()
 
 
+async def test_enter_in_a_line_saves_the_form_once_there_is_something_to_save(page: Any, find: Find, atelier: Engine) -> None:
+    atelier.set("providers", "set_key", True)
+    QTest.keyClick(find("provider-key"), Qt.Key.Key_Return)
+    await settle()
+    assert atelier.calls("providers.save") == []
+    QTest.keyClicks(find("provider-key"), "sk-1")
+    QTest.keyClick(find("provider-key"), Qt.Key.Key_Return)
+    await settle()
+    assert [args[1] for args, _kwargs in atelier.calls("providers.set_key")] == ["sk-1"]
+
+
 async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, atelier: Engine) -> None:
     page.begin("mistral", "Mistral", "https://api.mistral.ai/v1")
     assert find("provider-key").echoMode() == QLineEdit.EchoMode.Password

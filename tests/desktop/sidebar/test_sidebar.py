@@ -637,6 +637,17 @@ async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> N
     assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Moved", True)
 
 
+async def test_the_foot_says_whether_agents_work_or_wait_for_a_person(column: Column) -> None:
+    foot = column.sidebar.foot
+    foot.show_connection("ready")
+    foot.show_key_missing(True)
+    shown = []
+    for work in ("waiting", "working", "ready"):
+        foot.show_work(work)
+        shown.append(foot._words.text())
+    assert shown == ["Waiting for you", "Working", "No valid key"]
+
+
 async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column) -> None:
     """One that an agent worked on goes to the top; who is about to click another one still finds it there."""
     sidebar = column.sidebar

@@ -187,3 +187,11 @@ def test_texts_and_buttons_begin_at_one_line(qtbot: QtBot) -> None:
     box = confirm(window, "Undo the changes?", "Later ones are kept.", "Undo changes to all these files", lambda: None)
     text, button = box.findChild(QLabel, "qt_msgbox_label"), box.findChild(QPushButton, "confirm-yes")
     assert text.mapTo(box, QPoint()).x() == button.mapTo(box, QPoint()).x()
+
+
+def test_a_long_path_is_broken_between_its_folders(box: MessageBox) -> None:
+    path = "/home/ada/.local/share/Atelier/" + "a-folder-with-a-name-of-more-than-thirty-letters/keys.json"
+    box.setText(path)
+    assert box.text() == path
+    parts = QMessageBox.text(box).split("\u200b")
+    assert parts == ["/home/ada/.local/share/", "Atelier/", "a-folder-with-a-name-of-more-t", "han-thirty-letters/keys.json"]

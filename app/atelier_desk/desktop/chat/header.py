@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
 
 from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -12,10 +13,10 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 from atelier_desk.desktop.chat.header_menu import MoreButton
 from atelier_desk.desktop.chat.meter import UsageMeter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill
-from atelier_desk.desktop.widgets.picker import Picker, PickerItem
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets.picker import Picker, PickerItem, PickerMenu
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
-from atelier_desk.support.i18n import N_
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.domain.model_messages import Usage
@@ -35,16 +36,56 @@ _HEIGHT = 28
 """Pixels at 100 % that everything to press in the line is high."""
 
 
+class _AnswerPart(Picker):
+    """One of the two names in ``AnswerSelect``, whose menu it opens."""
+
+    around: ClassVar[int] = 18
+
+    def __init__(self, parent: AnswerSelect, name: str, tip: str) -> None:
+        super().__init__(parent)
+        self._select = parent
+        control(self, name, look="part", tip=tip)
+        self.hide()
+
+    def open(self) -> None:
+        self._select.open_menu(self)
+
+    @property
+    def menu_open(self) -> PickerMenu | None:
+        menu = self._select.menu
+        return menu if menu is not None and menu.isVisible() else None
+
+
+class _AgentPart(_AnswerPart):
+    arrow: ClassVar[str] = "·"
+    """One control has one arrow, behind the model."""
+
+
 class AnswerSelect(QFrame):
-    """``answer-select``: agent and model as one control; a click on either name opens the menu of those that could stand there."""
+    """``answer-select``: agent and model as one control with one menu, which begins at the name that was pressed."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         control(self, "answer-select", look="joined")
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.agents = _picker("agent-select", N_("Agent"), self)
-        self.models = _picker("model-select", N_("Model"), self)
+        self.menu: PickerMenu | None = None
+        self.agents = _AgentPart(self, "agent-select", N_("Agent"))
+        self.models = _AnswerPart(self, "model-select", N_("Model"))
         fill(QHBoxLayout(self), self.agents, self.models, margins=(1, 1, 1, 1), spacing=0)
+
+    def open_menu(self, part: Picker) -> None:
+        """Show agents and models in one list; what is chosen goes to the part it belongs to."""
+        if self.menu is None:
+            self.menu = PickerMenu(self)
+            self.menu.chosen.connect(lambda key: self._part_of(key).chosen.emit(key))
+            self.menu.starred.connect(lambda key, on: self._part_of(key).starred.emit(key, on))
+            self.menu.closed.connect(self.models.closed)
+            bind_text(self.menu, name=N_("Agent and model"))
+        agents = [replace(each, group=_("Agents")) for each in self.agents.choices]
+        self.menu.open((*agents, *self.models.choices), part.key, self, (self.agents.key, self.models.key))
+
+    def _part_of(self, key: str) -> Picker:
+        return self.agents if any(each.key == key for each in self.agents.choices) else self.models
 
     def show_some(self) -> None:
         """There while there is a name in it."""
@@ -207,9 +248,3 @@ class ChatHeader(QWidget):
         for part in (self.agents, self.models):
             part.setFixedHeight(look.px(_HEIGHT) - 2)
         self._schedule_fit()
-
-
-def _picker(name: str, tip: str, parent: QWidget) -> Picker:
-    box = control(Picker(parent), name, look="part", tip=tip)
-    box.hide()
-    return box

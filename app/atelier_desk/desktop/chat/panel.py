@@ -42,6 +42,8 @@ from atelier_desk.llm.registry import builtin_type
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
+    import asyncio
+
     from atelier_desk.desktop.bridge import Bridge
     from atelier_desk.desktop.chat.agent_page import AgentPage
     from atelier_desk.desktop.chat.compose.focus import ComposerFocus
@@ -118,8 +120,9 @@ class ChatPanel(QWidget):
         middle = QWidget(self)
         self._stack = QStackedLayout(middle)
         self._stack.setContentsMargins(0, 0, 0, 0)
-        self._stack.addWidget(self.view)
-        self._stack.addWidget(self.empty)
+        for page in (self.view, self.empty):
+            page.setMinimumHeight(1)  # they scroll; what stands over the composer does not, and has its height first
+            self._stack.addWidget(page)
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
@@ -187,15 +190,17 @@ class ChatPanel(QWidget):
     def workflow_id(self) -> str:
         return self.pages.workflow_id
 
-    def open_workflow(self, workflow_id: str) -> None:
-        """Show a workflow from its end; its draft, agent and model with it."""
+    def open_workflow(self, workflow_id: str) -> asyncio.Task[None] | None:
+        """Show a workflow from its end; its draft, agent and model with it. Returns what reads it; None if it is in view."""
         if workflow_id == self.pages.workflow_id and self.pages.current is not None:
             self.workflow_chosen_again.emit()
-            return
+            return None
         self.save_draft()
         self.find_bar.leave()
         self.leave_agent()
-        self.sending.expect_workflow(workflow_id, self.bridge.jobs.start(self.pages.open(workflow_id)))
+        reading = self.bridge.jobs.start(self.pages.open(workflow_id))
+        self.sending.expect_workflow(workflow_id, reading)
+        return reading
 
     def close_workflow(self) -> None:
         """Show none: the next message begins a new one."""

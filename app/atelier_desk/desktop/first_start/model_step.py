@@ -108,7 +108,7 @@ class ModelStep(Step):
         choice.tile.clicked.connect(lambda: self._choose(choice, focus=not choice.tile.by_arrow))
         for line in choice.fields():
             line.textEdited.connect(lambda _text: self._chosen())
-            line.returnPressed.connect(self._entered)
+        choice.model.list_requested.connect(self.run_test)
         choice.model.currentIndexChanged.connect(lambda _index: self._chosen())
         if show:
             self._place()
@@ -198,11 +198,6 @@ class ModelStep(Step):
         if focus:
             choice.focus()
 
-    def _entered(self) -> None:
-        """Enter after a key or an address tries it; once it has answered, the dialog goes on with Enter."""
-        if self.current().complete() and not self.ready():
-            self.run_test()
-
     def _ask_preset(self) -> None:
         """Services and programs to search through, for whoever knows the name and not the address."""
         picker = PresetPicker(self)
@@ -228,8 +223,8 @@ class ModelStep(Step):
         self.ready_changed.emit()
 
     def ready(self) -> bool:
-        """The starter needs no test; anything else must have answered, or was taken without."""
-        return self.current() is self.starter or self._tried is not None
+        """With an address or a key entered: "Next", and Enter in a field, then try what has not answered yet."""
+        return self.current().complete()
 
     def _draft(self, choice: TileChoice) -> tuple[ProviderDraft | None, str]:
         """The provider to try (None for the built-in one), and the model's name (empty: the first it lists)."""
@@ -239,7 +234,9 @@ class ModelStep(Step):
         return draft, model
 
     def run_test(self) -> None:
-        """Ask the model for a sentence; nothing is stored."""
+        """Ask the model for a sentence; nothing is stored. Does nothing while something is missing."""
+        if not self.current().complete():
+            return
         testing = self.jobs.once("test", lambda: self._test(self.current()))
         if testing is not None:
             self.busy.watch(testing, N_("Asking the model…"))
@@ -291,7 +288,11 @@ class ModelStep(Step):
         self.busy.note(text, "error")
 
     async def leave(self) -> bool:
-        """Store the server, and give its model to the agents that had the default agent's."""
+        """Store the server, and give its model to the agents that had the default agent's. What has not answered is
+        tried first, and its answer read before it goes on; the starter needs no test."""
+        if self._tried is None and self.current() is not self.starter:
+            self.run_test()
+            return False
         draft, model = self._tried or (None, STARTER)
         name = await self._store(draft) if draft is not None else builtin_type().kind
         if model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
@@ -75,6 +75,18 @@ class Tile(QPushButton):
     minimumSizeHint = sizeHint
 
 
+class ModelBox(ComboBox):
+    """A model to type or choose. ``list_requested``: it is opened before anything is known to choose from."""
+
+    list_requested = Signal()
+
+    def showPopup(self) -> None:
+        if self.count():
+            super().showPopup()
+        else:
+            self.list_requested.emit()
+
+
 class TileChoice(QWidget):
     """What a tile stands for, with the fields that it needs: an address, a key, a model.
 
@@ -96,7 +108,7 @@ class TileChoice(QWidget):
         self.about = bind_text(label("", "muted", self, wrap=True), about)
         self.url = control(QLineEdit(self), f"{name}-url", hint=N_("Address, for example https://api.example.com/v1")) if address else None
         self.key = control(QLineEdit(self), f"{name}-key", hint=key) if key else None
-        self.model = control(ComboBox(self), f"{name}-model", name=N_("Model"))
+        self.model = control(ModelBox(self), f"{name}-model", name=N_("Model"))
         self.typed = QLineEdit(self.model)
         self.model.setLineEdit(self.typed)
         self.model.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)

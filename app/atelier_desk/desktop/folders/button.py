@@ -49,12 +49,13 @@ class FolderButton(Picker):
                     theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
                 )
                 continue
-            said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
-            said.setEnabled(False)
-            if not trusted:
-                menu.addAction(_("Trust this folder…"), partial(self._controller.ask_trust, [folder]))
-            if trusted is not False:
-                menu.addAction(_("Do not trust this folder"), partial(self._controller.trust, [folder], False))
+            if self._controller.trust_matters(folder):
+                said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
+                said.setEnabled(False)
+                if not trusted:
+                    menu.addAction(_("Trust this folder…"), partial(self._controller.ask_trust, [folder]))
+                if trusted is not False:
+                    menu.addAction(_("Do not trust this folder"), partial(self._controller.trust, [folder], False))
             menu.addAction(
                 theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
             )
@@ -91,10 +92,14 @@ class FolderButton(Picker):
         folders = self._controller.folders
         if not folders:
             return _("Grant agents access to a folder")
-        missing = self._controller.missing
-        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_text(self._controller.trusted.get(folder)))}" for folder in folders]
-        hint = [_("Put it back in its place, choose another folder, or revoke access.")] if missing else []
-        return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told, *hint])
+        hint = [_("Put it back in its place, choose another folder, or revoke access.")] if self._controller.missing else []
+        told = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
+        return "\n".join([told, *map(self._state_line, folders), *hint])
+
+    def _state_line(self, folder: str) -> str:
+        if folder in self._controller.missing:
+            return f"{folder}: {_(GONE)}"
+        return f"{folder}: {_(trust_text(self._controller.trusted.get(folder)))}" if self._controller.trust_matters(folder) else folder
 
     def _called(self) -> str:
         folders = self._controller.folders

@@ -35,11 +35,12 @@ class FolderController(QObject):
         folders: absolute.
         for_new: those chosen for the workflow that the next message makes.
         trusted: by folder, what was decided of it; None when nobody was asked.
+        instructed: those of the folders that hold files with instructions, so that trust makes a difference.
         missing: those of the folders that are not there.
         recent: folders of other workflows that are there and not granted here, the one used last first.
 
     Signals:
-        changed: other folders, another decision, or one went or came back; also other recent ones.
+        changed: other folders, another decision, or one went, came back or has instructions now; also other recent ones.
     """
 
     changed = Signal()
@@ -50,6 +51,7 @@ class FolderController(QObject):
         self.workflow_id = ""
         self.folders: tuple[str, ...] = ()
         self.trusted: dict[str, bool | None] = {}
+        self.instructed: frozenset[str] = frozenset()
         self.missing: frozenset[str] = frozenset()
         self.for_new: tuple[str, ...] = ()
         self.recent: tuple[str, ...] = ()
@@ -100,25 +102,36 @@ class FolderController(QObject):
             self.changed.emit()
 
     async def _read(self, folders: tuple[str, ...]) -> None:
-        files = self._bridge.engine.files
-        decided, missing = await files.trusted(folders), frozenset(await files.missing(folders))
+        decided = await self._bridge.engine.files.trusted(folders)
+        missing, instructed = await self._inspect(folders)
         if folders == self.folders:
-            self.trusted, self.missing = decided, missing
+            self.trusted, self.missing, self.instructed = decided, missing, instructed
             self._watch()
             self.changed.emit()
+
+    def trust_matters(self, folder: str) -> bool:
+        """Whether trust is worth showing: the folder holds instructions, or was trusted and may get some."""
+        return folder in self.instructed or bool(self.trusted.get(folder))
 
     # -- whether they are there ---------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Look again whether the folders are there."""
+        """Look again whether the folders are there, and hold instructions."""
         if self.folders and self._bridge.ready:
-            self._bridge.jobs.start(self._find_missing(self.folders), f"folders there {id(self)}")
+            self._bridge.jobs.start(self._refresh(self.folders), f"folders there {id(self)}")
 
-    async def _find_missing(self, folders: tuple[str, ...]) -> None:
-        missing = frozenset(await self._bridge.engine.files.missing(folders))
-        if folders == self.folders and missing != self.missing:
-            self.missing = missing
+    async def _refresh(self, folders: tuple[str, ...]) -> None:
+        found = await self._inspect(folders)
+        if folders == self.folders and found != (self.missing, self.instructed):
+            self.missing, self.instructed = found
             self._watch()
             self.changed.emit()
+
+    async def _inspect(self, folders: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
+        """Return the folders that are not there, and those with instructions."""
+        files = self._bridge.engine.files
+        missing = frozenset(await files.missing(folders))
+        there = [folder for folder in folders if folder not in missing]
+        return missing, frozenset([folder for folder in there if await files.instruction_files((folder,))])
 
     def _watch(self) -> None:
         """The system tells when a name in the folder above one comes or goes. Of what lies higher it tells nothing: that is looked at

@@ -1,4 +1,4 @@
-"""The granted folders as lines: name, whether it is trusted (a click changes it), and taking it back."""
+"""The granted folders as lines: name, whether its instructions are trusted (a click changes it), and taking it back."""
 
 from __future__ import annotations
 
@@ -49,6 +49,8 @@ class FolderRows(QWidget):
             bind_text(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
             tint(state, "triangle-alert", "warn", 14)
             state.clicked.connect(lambda *_on: self._controller.replace(folder))
+        elif not self._controller.trust_matters(folder):
+            state.hide()
         elif trusted:
             state.clicked.connect(lambda *_on: self._controller.trust([folder], False))
         else:

@@ -212,7 +212,14 @@ def choices(request: ApprovalRequest) -> list[ApprovalChoice]:
 
 
 def _in_run(request: ApprovalRequest, name: str) -> str:
-    """The wider yes on its button."""
+    """The wider yes on its button; that of a sub-agent holds for its own run, and names it."""
+    if request.lineage:
+        agent = shorten(request.agent_name or request.agent_id, LONGEST_AGENT)
+        if request.details.get("sub_agent_name"):
+            return _("Allow sub-agents of {agent}", agent=agent)
+        if request.subjects.command:
+            return _("Allow all commands of {agent}", agent=agent)
+        return _("Allow {tool} for {agent}", tool=name, agent=agent)
     if request.details.get("sub_agent_name"):
         return _("Allow sub-agents in this run")
     if request.subjects.command:
@@ -230,6 +237,8 @@ def _narrow(rule: str) -> str:
 
 LONGEST_RULE = 80
 """Characters of a rule that a menu shows."""
+LONGEST_AGENT = 24
+"""Characters of a sub-agent's name on a button."""
 
 
 def state(request: ApprovalRequest) -> tuple[str, PillKind]:

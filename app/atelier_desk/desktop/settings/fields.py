@@ -237,6 +237,17 @@ class Lines(Field):
         return control.toPlainText()
 
 
+@dataclass(frozen=True, slots=True)
+class Examples(Lines):
+    """Several texts, one a line, without blank ones."""
+
+    def show(self, control: QPlainTextEdit, value: Iterable[str]) -> None:
+        control.setPlainText("\n".join(value))
+
+    def read(self, control: QPlainTextEdit) -> Any:
+        return tuple(filter(None, map(str.strip, control.toPlainText().splitlines())))
+
+
 def bounds(key: str, model: type[BaseModel]) -> tuple[float, float] | None:
     """Least and most of a number of a model; None where its field does not name both."""
     *above, name = key.split(".")

@@ -34,9 +34,11 @@ class Form(QWidget):
 
     Signals:
         changed: a person changed something; filling the form is none.
+        entered: Enter in a field that is a line.
     """
 
     changed = Signal()
+    entered = Signal()
 
     def __init__(self, model: type[BaseModel], parent: QWidget, prefix: str, *fields: Field) -> None:
         super().__init__(parent)
@@ -57,6 +59,8 @@ class Form(QWidget):
         for field in fields:
             made = self.controls[field.key] = field.make(self, model, lambda *_value: self._edited())
             bind_text(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
+            if (line := _line_of(made)) is not None:
+                line.returnPressed.connect(self.entered)
 
     # building -----------------------------------------------------------------------------------------------------------------------
 

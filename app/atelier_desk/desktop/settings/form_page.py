@@ -50,6 +50,7 @@ class FormPage(SettingsPage):
 
     def build_foot(self) -> None:
         self.apply = control(QPushButton(self), f"{self.form.prefix}-apply", N_("Save"), look="primary", on=self.store)
+        self.form.entered.connect(self.apply.click)  # one that is disabled does nothing
         self.cancel = control(QPushButton(self), f"{self.form.prefix}-cancel", N_("Cancel"), on=self.revert)
         self.foot(self.cancel, self.apply)
 

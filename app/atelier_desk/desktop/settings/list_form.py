@@ -151,6 +151,7 @@ class ListFormPage(SettingsPage, Generic[T]):
         """Cancel and Save with what is known of the form: ``<kind>-cancel``, ``<kind>-save``."""
         self.cancel = control(QPushButton(self), f"{kind}-{cancel}", N_("Cancel"), on=self.revert)
         self.save = control(QPushButton(self), f"{kind}-save", N_("Save"), look="primary", on=self.store)
+        self.form.entered.connect(self.save.click)  # one that is disabled does nothing
         self.foot(*more, self.cancel, self.save)
 
     # showing ------------------------------------------------------------------------------------------------------------------------

@@ -40,9 +40,13 @@ _HINTS = {
 
 
 class ProviderForm(QWidget):
-    """``changed`` fires on every edit. ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet."""
+    """``changed`` fires on every edit, ``entered`` with Enter in a line.
+
+    ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet.
+    """
 
     changed = Signal()
+    entered = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -80,6 +84,7 @@ class ProviderForm(QWidget):
         self.advanced.changed.connect(self.changed)
         for line, other in ((self.name, None), (self.url, None), (self.key_field, self.env), (self.env, self.key_field)):
             line.textEdited.connect(lambda text, other=other: self._typed(text, other))
+            line.returnPressed.connect(self.entered)
         self.enabled.clicked.connect(lambda _on: self.changed.emit())
         self.kind.activated.connect(lambda _index: self._kind_chosen())
         self._update_texts()

@@ -3,25 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QLineEdit, QPlainTextEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.settings.fields import Choice, Examples, Field, Line
+from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.rule_text import ACTIONS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.permission import Action, Holds, PermissionRule, RuleScope
 from atelier_desk.presentation.rules import where_text
-from atelier_desk.support.i18n import _
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.policy.permissions.rule_import import Line
+    from atelier_desk.policy.permissions.rule_import import Line as ImportedLine
+
+
+FIELDS: tuple[Field, ...] = (
+    Line(
+        "text",
+        N_("Rule"),
+        lambda: "\n".join(
+            (
+                "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  section:web_ops",
+                _(
+                    "A command rule applies in the workspace folder; for another folder, write run_command(cd vendor && "
+                    "make). :* matches any arguments, except options that run another program."
+                ),
+            )
+        ),
+        example="run_command(git log:*)",
+        limit=limits.RULE_TEXT,
+    ),
+    Choice(
+        "action",
+        N_("Action"),
+        N_("Deny overrides Ask, and Ask overrides Allow, even when the other rule is more specific."),
+        choices=tuple(ACTIONS.items()),
+    ),
+    Examples("match", N_("Must match (one example per line)"), height=38),
+    Examples("not_match", N_("Must not match"), height=38),
+)
 
 
 class RuleForm(FormDialog):
@@ -44,60 +73,35 @@ class RuleForm(FormDialog):
     ) -> None:
         super().__init__(_("Edit rule") if rule else _("New rule"), parent)
         self.setObjectName("rule-form")
-        self.text = control(QLineEdit(rule.text if rule else "", self), "rule-text")
-        self.text.setMaxLength(limits.RULE_TEXT)
-        self.text.setPlaceholderText("run_command(git log:*)")
-        examples = "read_file(src/**)  ·  run_command(make)  ·  fetch_web_page(domain:python.org)  ·  mcp__github  ·  section:web_ops"
-        of_commands = _(
-            "A command rule applies in the workspace folder; for another folder, write run_command(cd vendor && "
-            "make). :* matches any arguments, except options that run another program."
-        )
-        self.add_field(_("Rule"), self.text, f"{examples}\n{of_commands}")
-        self.action = control(ComboBox(self), "rule-action")
-        for action, words in ACTIONS.items():
-            self.action.addItem(_(words), action)
-        self.add_field(
-            _("Action"), self.action, _("Deny overrides Ask, and Ask overrides Allow, even when the other rule is more specific.")
-        )
-        self.scope = control(ComboBox(self), "rule-scope")
+        places = {
+            Holds(RuleScope.ALWAYS): "",
+            **{Holds(RuleScope.AGENT, id): name for id, name in agents.items()},
+            **{Holds(RuleScope.FOLDER, folder): folder for folder in folders},
+            **{Holds(RuleScope.WORKFLOW, id): name for id, name in workflows.items()},
+        }
+        if rule is not None:
+            places.setdefault(rule.where, "")
+        texts = [(place, partial(where_text, place, name)) for place, name in places.items()]
+        fields = (*FIELDS[:2], Choice("where", N_("Applies to"), name="rule-scope", choices=texts), *FIELDS[2:])
+        self.form = Form(PermissionRule, self, "rule", *fields)
+        self.text, self.action, self.scope, self.match, self.not_match = self.form.controls.values()
         self.scope.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)  # paths are long
         self.scope.setMinimumContentsLength(24)
-        self.scope.addItem(_("Everywhere"), (RuleScope.ALWAYS, ""))
-        for id, name in agents.items():
-            self.scope.addItem(_("For the agent {name}", name=name), (RuleScope.AGENT, id))
-        for folder in folders:
-            self.scope.addItem(_("In the folder {name}", name=folder), (RuleScope.FOLDER, folder))
-        for id, name in workflows.items():
-            self.scope.addItem(_("In the workflow {name}", name=name), (RuleScope.WORKFLOW, id))
-        self.add_field(_("Applies to"), self.scope)
-        self.match = self._examples("rule-match", rule.match if rule else (), _("Must match (one example per line)"), "git log -3")
-        self.not_match = self._examples("rule-not-match", rule.not_match if rule else (), _("Must not match"), "git push")
+        bind_text(self.match, hint="git log -3")
+        bind_text(self.not_match, hint="git push")
         if rule is not None:
-            self.action.setCurrentIndex(self.action.findData(rule.action))
-            places = [self.scope.itemData(row) for row in range(self.scope.count())]
-            here = (rule.scope, rule.scope_id)
-            if here not in places:
-                self.scope.addItem(where_text(rule.where), here)
-                places.append(here)
-            self.scope.setCurrentIndex(places.index(here))
-        self.text.textChanged.connect(self.check)
+            self.form.show_values(rule)
+        fill(QVBoxLayout(self.form), *map(self.form.cell, self.form.fields), margins=(0, 0, 0, 0), spacing=10)
+        self.add_part(self.form)
+        self.form.changed.connect(self.check)
         self.finish(_("Save"))
         self.text.setFocus()
-
-    def _examples(self, name: str, kept: Sequence[str], caption: str, hint: str) -> QPlainTextEdit:
-        field = control(TextField("\n".join(kept), self), name)
-        field.setPlaceholderText(hint)
-        field.setTabChangesFocus(True)
-        bind(field.setFixedHeight, lambda: theme().px(38), on="look")  # a line and the next; longer ones are scrolled
-        self.add_field(caption, field)
-        field.enter_sends = False  # a line is an example
-        return field
 
     def problem(self) -> str:
         from atelier_desk.domain.errors import UsageError
         from atelier_desk.policy.permissions import pattern
 
-        text = self.text.text().strip()
+        text = self.form.read()["text"]
         if not text:
             return _("Enter a rule.")
         try:
@@ -107,15 +111,9 @@ class RuleForm(FormDialog):
         return ""
 
     def submit(self) -> None:
-        place, scope_id = self.scope.currentData()
-        fields: dict[str, Any] = {
-            "text": self.text.text().strip(),
-            "action": Action(self.action.currentData()),
-            "scope": RuleScope(place),
-            "scope_id": scope_id,
-            "match": _lines(self.match),
-            "not_match": _lines(self.not_match),
-        }
+        fields = self.form.read()
+        scope, fields["scope_id"] = fields.pop("where")
+        fields |= {"action": Action(fields["action"]), "scope": RuleScope(scope)}  # a combo box keeps their text alone
         self.chosen.emit(fields)
 
 
@@ -128,7 +126,7 @@ class RuleImport(FormDialog):
 
     chosen = Signal(object)
 
-    def __init__(self, path: Path, lines: Sequence[Line], parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, lines: Sequence[ImportedLine], parent: QWidget | None = None) -> None:
         super().__init__(_("Import rules from {name}", name=path.name), parent)
         self.setObjectName("rule-import")
         self._path = path
@@ -157,7 +155,3 @@ class RuleImport(FormDialog):
 
     def submit(self) -> None:
         self.chosen.emit(self._path)
-
-
-def _lines(field: QPlainTextEdit) -> tuple[str, ...]:
-    return tuple(line.strip() for line in field.toPlainText().splitlines() if line.strip())

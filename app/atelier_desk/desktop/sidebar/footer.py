@@ -12,10 +12,12 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, label, tint
 from atelier_desk.support.i18n import N_, _
 
-Connection = Literal["opening", "ready", "working", "no-key", "failed", "moved", "closing"]
+Work = Literal["ready", "waiting", "working"]
+Connection = Literal["opening", "ready", "waiting", "working", "no-key", "failed", "moved", "closing"]
 STATES: dict[Connection, str] = {
     "opening": N_("Opening…"),
     "ready": N_("Ready"),
+    "waiting": N_("Waiting for you"),
     "working": N_("Working"),
     "no-key": N_("No valid key"),
     "failed": N_("Not open"),
@@ -43,7 +45,8 @@ class SidebarFoot(QWidget):
         super().__init__(parent)
         self._state: Connection = "opening"
         self._connection: Connection = "opening"
-        self._works = self._key_missing = False
+        self._work: Work = "ready"
+        self._key_missing = False
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
         self._palette_keys = "Ctrl+K"
         self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
@@ -73,9 +76,9 @@ class SidebarFoot(QWidget):
         self._connection = state
         self._show_state()
 
-    def show_work(self, works: bool) -> None:
-        """Whether agents are at work."""
-        self._works = works
+    def show_work(self, work: Work) -> None:
+        """Whether agents are at work, or wait for the person, or neither."""
+        self._work = work
         self._show_state()
 
     def show_key_missing(self, missing: bool) -> None:
@@ -85,8 +88,8 @@ class SidebarFoot(QWidget):
 
     def _show_state(self) -> None:
         self._state = self._connection
-        if self._state == "ready" and (self._works or self._key_missing):
-            self._state = "working" if self._works else "no-key"
+        if self._state == "ready":
+            self._state = "no-key" if self._work == "ready" and self._key_missing else self._work
         self._apply_style()
         bind_text(self._words)
 
@@ -110,7 +113,7 @@ class SidebarFoot(QWidget):
 
     def _apply_style(self) -> None:
         look = theme()
-        roles = {"opening": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
+        roles = {"opening": "warn", "waiting": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
         side = look.px(8)
         colour = getattr(look.tokens, roles.get(self._state, "err"))
         self._dot.setFixedSize(side, side)

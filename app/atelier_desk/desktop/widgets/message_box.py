@@ -178,6 +178,8 @@ def _broken(found: re.Match[str]) -> str:
     word, parts, start = found[0], [], 0
     while start < len(word):
         end = start + _PART
+        if end < len(word) and (slash := max(word.rfind("/", start + 1, end), word.rfind("\\", start + 1, end))) > 0:
+            end = slash + 1  # a path is broken between its folders
         while end < len(word) and unicodedata.category(word[end])[0] in "MC":  # marks and joiners stay with their letter
             end += 1
         parts.append(word[start:end])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import ClassVar
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
@@ -87,7 +88,7 @@ class PickerMenu(QFrame):
         self.setObjectName("picker-menu")
         mark(self, "menu")
         self._choices: list[PickerItem] = []
-        self._current = ""
+        self._current, self._ticked = "", frozenset[str]()
         self.field = control(QLineEdit(self), "picker-search", look="palette", hint=N_("Search"))
         self.list = bind_text(SearchList(self, "picker", nothing=self._nothing_words, pad=6), name=N_("Choices"))
         self.list.chosen.connect(self._choose)
@@ -96,12 +97,18 @@ class PickerMenu(QFrame):
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
 
-    def open(self, choices: Sequence[PickerItem], current: str, at: QWidget) -> None:
-        """Show it below a button, or above it where there is more room."""
-        self._choices, self._current = list(choices), current
+    def open(self, choices: Sequence[PickerItem], current: str, at: QWidget, ticked: Collection[str] = ()) -> None:
+        """Show it below a button, or above it where there is more room.
+
+        Args:
+            current: the key the keyboard begins at.
+            ticked: the keys of what is chosen, where that is more than ``current``.
+        """
+        self._choices, self._current, self._ticked = list(choices), current, frozenset(ticked or (current,))
         self.field.setVisible(len(choices) >= SEARCH_FROM)
         self.field.clear()
         self._filter("")
+        self._select_by_key(current)  # not where the keyboard was when it was last open
         look, screen = theme(), at.screen().availableGeometry()
         metrics = self.fontMetrics()
         texts = (max(map(metrics.horizontalAdvance, (each.text, each.detail))) + look.px(18) * len(each.marks) for each in choices)
@@ -143,7 +150,7 @@ class PickerMenu(QFrame):
         row = ListRow(
             choice.text,
             facts=choice.detail,
-            icon="check" if choice.key == self._current else "" if self._current else None,
+            icon="check" if choice.key in self._ticked else "" if self._current else None,
             role="accent",
             marks=tuple(icon for icon, _word in choice.marks),
             actions=(star,) if choice.starred is not None else (),
@@ -222,6 +229,9 @@ class Picker(QPushButton):
     chosen = Signal(str)
     starred = Signal(str, bool)
     closed = Signal()
+    arrow: ClassVar[str] = "▾"
+    around: ClassVar[int] = 28
+    """Pixels of the button beside its text."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -282,11 +292,10 @@ class Picker(QPushButton):
     def _width(self, text: str) -> int:
         icon = 0 if self.icon().isNull() else self.iconSize().width() + 4
         self.ensurePolished()
-        return self.fontMetrics().horizontalAdvance(self._shown(text)) + icon + 28
+        return self.fontMetrics().horizontalAdvance(self._shown(text)) + icon + self.around
 
-    @staticmethod
-    def _shown(text: str) -> str:
-        return f"{text} ▾" if text else "▾"
+    def _shown(self, text: str) -> str:
+        return f"{text} {self.arrow}".strip()
 
     def _show_text(self) -> None:
         metrics = self.fontMetrics()

@@ -197,6 +197,11 @@ async def test_a_folder_that_is_gone_says_so_in_the_pane(pane: FilesPane, atelie
 
 async def test_folders_stand_above_with_their_trust_and_can_be_taken_back(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
+    assert not button(pane, "folder-trust").isVisibleTo(pane), "there is nothing to trust in it"
+    atelier.set("files", "instruction_files", ["AGENTS.md"])
+    pane.folders.refresh()
+    await settle()
+    assert button(pane, "folder-trust").isVisibleTo(pane)
     assert button(pane, "folder-trust").text() == "Not trusted"
     qtbot.mouseClick(pane.findChild(QWidget, "files-ungrant"), Qt.MouseButton.LeftButton)
     await settle()

@@ -192,15 +192,25 @@ async def test_a_window_too_small_for_the_rest_says_so(open_atelier: Opener) -> 
 
 def test_what_is_searched_for_depends_on_what_the_window_has_room_for() -> None:
     windows = (4_096, SMALL, 16_384, 32_768, 131_072)
-    all_of_them, outside = SearchScope.ALL, SearchScope.OUTSIDE_CORE
+    all_of_them, outside, specialised = SearchScope.ALL, SearchScope.OUTSIDE_CORE, SearchScope.SPECIALISED
     assert [scope(each, workspace=False) for each in windows] == [all_of_them, all_of_them, None, None, None]
     assert [scope(each) for each in windows] == [all_of_them, all_of_them, outside, None, None]
-    assert [scope(each, LEAD) for each in windows] == [all_of_them, all_of_them, outside, outside, None]
+    assert [scope(each, LEAD) for each in windows] == [all_of_them, all_of_them, outside, specialised, None]
     assert scope(SMALL, ASSISTANT.model_copy(update={"tools": ("TodoTool", "MemoryTool")})) is None
     sections = ASSISTANT.model_copy(update={"tool_mode": ToolMode.SECTIONS})
     assert [scope(SMALL, sections, depth=depth) for depth in (0, 3)] == [None, all_of_them], (
         "where nobody plans, sections are seen directly"
     )
+
+
+def test_a_team_lead_keeps_the_tools_for_files_and_teams_where_the_others_do_not_fit() -> None:
+    """32,768 tokens are what is assumed of an unknown model; indexing a folder adds tools, and must not cost these."""
+    tools, state = tools_of(LEAD), RunState(run_id="r", workflow_id="w", agent=LEAD, max_depth=3)
+    found = tool_search.searched(tools, state, 32_768)
+    assert found is not None
+    listed = tools.visible(found.search)
+    assert {"SpawnAgentTool", "DelegateTaskTool", "read_file", "edit_file", "search_tools"} <= set(listed)
+    assert not {"run_command", "semantic_search", "search_web"} & set(listed)
 
 
 def test_a_run_that_began_to_search_goes_on() -> None:

@@ -107,7 +107,6 @@ class WorkflowChoices(QObject):
         header.models.starred.connect(self._on_model_starred)
         header.agents.starred.connect(self._on_agent_starred)
         header.models.closed.connect(self.show)
-        header.agents.closed.connect(self.show)
 
     async def load(self) -> None:
         """Read agents, and then the models: a server that is slow to tell holds nobody up."""
@@ -298,7 +297,7 @@ class WorkflowChoices(QObject):
         assert self._settings is not None
         self._settings = self._settings.model_copy(update=fields)
         self._bridge.jobs.start(self._bridge.engine.settings.update(**fields))
-        if self._header.models.menu_open is None and self._header.agents.menu_open is None:
+        if self._header.models.menu_open is None:
             self.show()  # an open menu keeps its order under the pointer
 
 

@@ -22,12 +22,14 @@ SHARE = 0.05
 DEFINITIONS_SHARE = 0.5
 """Fraction of the context for all definitions except control tools, including found ones.
 
-If listing takes more, non-basic tools are searched for, and if the basic ones still take more, they too. A reply takes
-up to a quarter of the context and 5 % is reserved: with half for tools, a fifth (about 1,600 tokens of 8,192) remains
-for instructions and the newest messages.
+If listing takes more, specialised tools are searched for, then all non-basic ones, then the basic ones too. A reply
+takes up to a quarter of the context and 5 % is reserved: with half for tools, a fifth (about 1,600 tokens of 8,192)
+remains for instructions and the newest messages.
 """
 FOUND_SHARE = 0.15
 """Fraction of the context for definitions of found tools; the oldest are dropped, and can be found again."""
+FOUND_SPECIALISED_SHARE = 0.1
+"""The same where only specialised tools are searched for: most work needs none, and files and teams stay listed."""
 
 
 class ToolSearchState(NamedTuple):
@@ -64,7 +66,7 @@ def searched(tools: Toolset, state: RunState, window: int) -> ToolSearchState | 
     names = searched_names(registry, usable, scope) if scope is not None else []
     if scope is None or not names:
         return None
-    there, room, kept = set(names), FOUND_SHARE * window, list[str]()
+    there, room, kept = set(names), _found_share(scope) * window, list[str]()
     for name in reversed(_found(state)):
         if name not in there:
             continue
@@ -93,14 +95,18 @@ def _scope(registry: ToolRegistry, before: SearchScope | None, usable: Sequence[
     if scope is None and _tokens(registry, server_tools(registry, usable), mode) > SHARE * window:
         scope = SearchScope.SERVERS
     steps = list(SearchScope)
-    for wider in (SearchScope.OUTSIDE_CORE, SearchScope.ALL):
+    for wider in steps[1:]:
         if scope is not None and steps.index(scope) >= steps.index(wider):
             continue
         searched = set(searched_names(registry, usable, scope)) if scope is not None else set()
-        room = DEFINITIONS_SHARE - (FOUND_SHARE if searched else 0.0)
+        room = DEFINITIONS_SHARE - (_found_share(scope) if searched else 0.0)
         if _tokens(registry, [name for name in usable if name not in searched], mode) > room * window:
             scope = wider
     return scope
+
+
+def _found_share(scope: SearchScope | None) -> float:
+    return FOUND_SPECIALISED_SHARE if scope is SearchScope.SPECIALISED else FOUND_SHARE
 
 
 def _found(state: RunState) -> tuple[str, ...]:
