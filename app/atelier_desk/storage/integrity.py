@@ -17,8 +17,6 @@ from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
 Row = Mapping[str, Any]
-SINCE_SCHEMA = 9
-"""First schema version whose rows have hashes."""
 PAGE = 200
 _LEAST = -(2**62)
 _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)

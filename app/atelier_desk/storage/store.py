@@ -85,8 +85,9 @@ class Store:
             upgrading: called with each step of a migration, which may take minutes.
 
         Raises:
-            StorageError: ``locked``, ``newer_schema``, ``cannot_migrate``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``,
-                ``too_many_files``, ``moved`` or ``io``. After the second and the third the folder is as it was, byte by byte.
+            StorageError: ``locked``, ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``missing_manifest``,
+                ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``, ``moved`` or ``io``. After the second to
+                the fourth the folder is as it was, byte by byte.
         """
         clock = clock or SystemClock()
         if directory is None:
@@ -301,8 +302,7 @@ def _manifest_known(directory: Path) -> bool:
 async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
     """Create the tables of a new database; record and return its version."""
     found, known = await schema.current(engine), schema.latest()
-    if found > known:
-        raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=known)
+    schema.check_version(found, directory)
     if 0 < found < known:  # the record belonged to another database; without it the next start checks thoroughly
         await in_storage_thread((directory / noted_version.FILE).unlink, missing_ok=True)
         raise StorageError(errors.START_AGAIN, code="start_again", path=directory)

@@ -43,6 +43,11 @@ MANIFEST_BYTES = 256 * 1024 * 1024
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
 NO_BACKUP = N_("{path} is no backup: a backup is a zip file that was written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
+OLDER_BACKUP = N_(
+    "The backup {path} was made by an early Atelier (its format is {found}, this program reads formats from {oldest} on). "
+    "Nothing was changed. Restore it with the Atelier that made it and export the data there (Settings, Data and "
+    "diagnostics, Export everything), then import that export here."
+)
 UNSEALED = N_("its bytes do not have the checksum at its end")
 MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
 
@@ -92,7 +97,7 @@ async def verify(path: Path, root: Path | None = None) -> BackupInfo:
         root: the data folder that may have made the backup.
 
     Raises:
-        StorageError: ``damaged`` or ``newer_schema``.
+        StorageError: ``damaged``, ``newer_schema`` or ``older_schema``.
     """
     with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
         return await unpack_and_check(path, Path(folder), root=root)
@@ -117,6 +122,8 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
     except StorageError as error:
         if error.code == "newer_schema":
             raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
+        if error.code == "older_schema":
+            raise StorageError(OLDER_BACKUP, code="older_schema", **{**error.params, "path": path}) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
     wanted = manifest["counts"]
     different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]

@@ -84,8 +84,8 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
             by itself.
 
     Raises:
-        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; an aborted helper counts as
-            ``damaged``. With ``memory_limit`` or ``clock`` nothing was inspected.
+        StorageError: ``locked``, ``missing_manifest``, ``damaged``, ``newer_schema`` or ``older_schema``; an aborted
+            helper counts as ``damaged``. With ``memory_limit`` or ``clock`` nothing was inspected.
     """
     preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
@@ -113,8 +113,7 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
     engine = await Engine.open(directory)
     try:
         version = await schema.current(engine)
-        if version > schema.latest():
-            raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=version, known=schema.latest())
+        schema.check_version(version, directory)
         if mode == "read-foreign" and (foreign := await schema.foreign_definitions(engine, SystemClock())):
             tables = ", ".join(name for name in foreign if name) or "*"
             raise StorageError(FOREIGN, code="damaged", names=tables)
@@ -122,7 +121,7 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
         names = await schema.tables(engine)
         from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
 
-        rows = await integrity.damaged_rows(run) if read and version >= integrity.SINCE_SCHEMA else []
+        rows = await integrity.damaged_rows(run) if read and version else []
         # Rows of these tables that the engine cannot read are already among the damaged rows.
         known = {each.table for each in rows}
         counts = {name: await (count_by_reading if read and name not in known else count_rows)(run, name) for name in names}

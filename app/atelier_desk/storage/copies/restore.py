@@ -40,8 +40,8 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
             grants is disabled when the folder is next opened: see ``origin.MARKER``.
 
     Raises:
-        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged`` or
-            ``newer_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved. Nothing was
+        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged``,
+            ``newer_schema`` or ``older_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved. Nothing was
             changed then.
     """
     await in_storage_thread(datadir.ensure)

@@ -48,12 +48,13 @@ async def upgrade(
         progress: called when each step begins.
 
     Raises:
-        StorageError: ``newer_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the data is unchanged.
+        StorageError: ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the
+            data is unchanged.
     """
     root, latest = directory.parent, schema.latest()
     found = version.noted(directory)
-    if found is not None and found > latest:
-        raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=latest)
+    if found is not None:
+        schema.check_version(found, directory)
     stamp = archive.stamp_of(clock.now())
     stage = root / f"{restore.UNPACKING}{stamp}"
     copy = stage / directory.name
