@@ -47,6 +47,7 @@ def test_every_sentence_is_different_and_says_what_to_do() -> None:
     names = (
         "LOCKED",
         "NEWER_SCHEMA",
+        "OLDER_SCHEMA",
         "CANNOT_MIGRATE",
         "MISSING_MANIFEST",
         "DAMAGED",

@@ -1,4 +1,4 @@
-"""The migrations: the tables of the first version, the way to it from the version before, and one module for each later one.
+"""The tables of the first version, the migration to it, and one module for each later version.
 
 A released migration is never changed; a new one follows it. Each contains its own statements and imports only what
 registers and runs it, so that later changes of the program do not alter what it does to an old folder.
