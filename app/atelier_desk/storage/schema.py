@@ -32,11 +32,7 @@ class Migrator:
         Raises:
             StorageError: a statement failed.
         """
-        outcomes = await self._engine.run(sql, params)
-        for outcome in outcomes:
-            if not outcome.ok:
-                raise errors.from_text(str(outcome.value), self._engine.path)
-        return [outcome.value for outcome in outcomes]
+        return await self._engine.results(sql, params)
 
 
 Apply = Callable[[Migrator], Awaitable[None]]

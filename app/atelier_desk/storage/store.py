@@ -17,6 +17,7 @@ from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.search.changes import Change
+from atelier_desk.storage.whole_tables import count_rows
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.support.threads import in_storage_thread
@@ -140,11 +141,7 @@ class Store:
         """
         if self._closed:
             raise StorageError(errors.CLOSED, code="query")
-        outcomes = await self._engine.run(sql, params)
-        for outcome in outcomes:
-            if not outcome.ok:
-                raise errors.from_text(str(outcome.value), self.path)
-        return [outcome.value for outcome in outcomes]
+        return await self._engine.results(sql, params)
 
     async def write(self, *statements: Statement) -> None:
         """Run statements as one transaction; returns after the commit.
@@ -220,9 +217,7 @@ class Store:
 
     async def counts(self) -> dict[str, int]:
         """How many rows each table has."""
-        names = await self.tables()
-        results = await self.query_all(";".join(f"SELECT count() AS n FROM {name} GROUP ALL" for name in names))  # noqa: S608
-        return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
+        return await count_rows(self.query_all, await self.tables())
 
     async def close(self) -> None:
         """Finish queued writes, flush and close. Closing twice does nothing.

@@ -24,9 +24,8 @@ from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import DamagedAttachment, inspect
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.files import sync_folder
+from atelier_desk.storage.folder.files import hashes_in, sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
-from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
@@ -249,12 +248,13 @@ def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
     """Return the names of unpacked files that are missing, unlisted, or different from the manifest."""
-    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
+    found = hashes_in(folder)
     del found[MANIFEST]
     return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))
 
 
 def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:
+    """Return the manifest of a backup or an export, without the hashes of its files (``files``)."""
     return {"format": FORMAT, "schema": version, "created_at": created.isoformat(), "counts": counts}
 
 

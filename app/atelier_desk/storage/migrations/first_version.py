@@ -25,9 +25,7 @@ engine key per row, a tenth of a small row's size.
 """
 OF_WORKFLOW = "record<workflow> REFERENCE ON DELETE CASCADE READONLY"
 OF_ANY_WORKFLOW = "option<record<workflow>> REFERENCE ON DELETE CASCADE READONLY"
-MOVING = (
-    "option<record<workflow>> REFERENCE ON DELETE CASCADE ASSERT $value = NONE OR $before = NONE OR $before = $value"
-)
+MOVING = "option<record<workflow>> REFERENCE ON DELETE CASCADE ASSERT $value = NONE OR $before = NONE OR $before = $value"
 """Between a workflow and none, but never between two workflows: an approved memory leaves its workflow."""
 RUN = "record<run>"
 OF_RUN = f"{RUN} REFERENCE ON DELETE CASCADE"
