@@ -144,7 +144,8 @@ def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageE
 
 def from_os_error(error: OSError, path: object) -> AtelierError:
     """Return the error for a data file or folder that could not be used."""
-    text = f"{error.strerror} (os error {error.errno})"
+    # Copying a folder raises an error without a number, whose text has those of its files.
+    text = f"{error.strerror} (os error {error.errno})" if error.errno else str(error)
     found = from_text(text, path, opening=True)
     if found.code == "damaged" and error.errno != errno.ENOENT:
         # Unrelated to the file's content: a move across file systems, a folder in use.
