@@ -122,7 +122,9 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
         if error.code == "newer_schema":
             raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
         if error.code == "older_schema":
-            raise StorageError(OLDER_BACKUP, code="older_schema", **{**error.params, "path": path}) from error
+            raise StorageError(
+                OLDER_BACKUP, code="older_schema", path=path, found=error.params["found"], oldest=error.params["oldest"]
+            ) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
     wanted = manifest["counts"]
     different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]
