@@ -271,7 +271,7 @@ def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Pa
 
 
 def test_bringing_the_data_of_an_earlier_version_up_to_date_is_said_step_by_step(tmp_path: Path) -> None:
-    unpack(9, tmp_path)
+    unpack(13, tmp_path)
     process = Process(tmp_path / "data", "workflows", "list")
     assert process.end() == 0
     assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith("Bringing your data to this version, step 4 of 5")

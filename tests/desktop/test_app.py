@@ -193,7 +193,7 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
 
 def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the data of an earlier version, opened by the engine itself."""
-    unpack(9, tmp_path)
+    unpack(13, tmp_path)
     seen: list[str] = []
     real = OpeningPage.show_step
     monkeypatch.setattr(OpeningPage, "show_step", lambda page, words: (real(page, words), seen.append(page.accessibleName())))

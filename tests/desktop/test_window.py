@@ -151,6 +151,7 @@ async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> Non
     [
         ("locked", "Another program"),
         ("newer_schema", "newer Atelier"),
+        ("older_schema", "early Atelier"),
         ("missing_manifest", "Part of your data"),
         ("damaged", "damaged"),
         ("disk_full", "disk is full"),

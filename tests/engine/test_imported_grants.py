@@ -303,7 +303,7 @@ setting: embedder.kind embedder.provider embedder.model embedder_before memories
     web.browser media.images media.images_key_env media.models_address media.models_key_env folder_trust
     confirmed_tools monthly_unpriced held
 """
-"""What ``hold`` and ``end_all`` switch off or list for a person; the tests above and ``test_elsewhere.py`` see that they do."""
+"""What ``hold`` and ``end_runs`` switch off or list for a person; the tests above and ``test_elsewhere.py`` see that they do."""
 
 OPENED = frozenset({"choices", "config", "embedder", "approvals", "web", "media"})
 """Columns that hold a configuration: what is in them is looked at one by one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,7 @@ def test_every_sentence_is_different_and_says_what_to_do() -> None:
     names = (
         "LOCKED",
         "NEWER_SCHEMA",
+        "OLDER_SCHEMA",
         "CANNOT_MIGRATE",
         "MISSING_MANIFEST",
         "DAMAGED",
@@ -68,6 +70,11 @@ def test_every_sentence_is_different_and_says_what_to_do() -> None:
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY, errno.ENOTEMPTY, errno.ELOOP])
 def test_a_file_that_cannot_be_moved_is_not_called_damaged(number: int) -> None:
     assert errors.from_os_error(OSError(number, os.strerror(number)), "/data").code == "io"
+
+
+def test_a_folder_that_could_not_be_copied_onto_a_full_disk_is_not_called_damaged() -> None:
+    error = shutil.Error([("/data/database/1.sst", "/data/copy/1.sst", str(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))])
+    assert errors.from_os_error(error, "/data").code == "disk_full"
 
 
 def test_a_thrown_guard_becomes_not_found() -> None:

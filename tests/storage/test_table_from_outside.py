@@ -22,13 +22,13 @@ MIGRATION = '''"""Postcards: pictures that a workflow sends."""
 from atelier_desk.storage.schema import Migrator, migration
 
 
-@migration(NEXT, "postcards")
+@migration(LATEST, NEXT, "postcards")
 async def postcards(db: Migrator) -> None:
     link = "record<workflow> REFERENCE ON DELETE CASCADE READONLY"
     fields = {"workflow": link, "text": "string", "stamps": "string", "sent_at": "datetime"}
     defined = ";".join(f"DEFINE FIELD IF NOT EXISTS {name} ON postcard TYPE {kind}" for name, kind in fields.items())
     await db.run(f"DEFINE TABLE IF NOT EXISTS postcard SCHEMAFULL; {defined};")
-'''.replace("NEXT", str(NEXT))
+'''.replace("NEXT", str(NEXT)).replace("LATEST", str(schema.latest()))
 
 
 class Postcard(Model):
@@ -52,12 +52,12 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The new file among the migrations; it is found by its name."""
     schema.migrations()
     (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "m9999_postcards.py").write_text(MIGRATION)
+    (tmp_path / "more" / "postcards.py").write_text(MIGRATION)
     monkeypatch.setattr(migrations, "__path__", [*migrations.__path__, str(tmp_path / "more")])
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
     monkeypatch.setattr(tables, "OWNED", ("postcard", *tables.OWNED))
     yield
-    sys.modules.pop("atelier_desk.storage.migrations.m9999_postcards", None)
+    sys.modules.pop("atelier_desk.storage.migrations.postcards", None)
 
 
 async def test_its_rows_are_kept_read_and_deleted_with_their_workflow(added: None, datadir: DataDir) -> None:

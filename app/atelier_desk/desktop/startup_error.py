@@ -13,6 +13,7 @@ from atelier_desk.support.i18n import N_, _
 TITLES = {
     "locked": N_("Another program is using your data"),
     "newer_schema": N_("Your data was written by a newer Atelier"),
+    "older_schema": N_("Your data was written by an early Atelier"),
     "missing_manifest": N_("Part of your data is missing"),
     "damaged": N_("Your data is damaged"),
     "disk_full": N_("The disk is full"),
@@ -22,6 +23,7 @@ TITLES = {
 ADVICE = {
     "locked": N_("Close the other program, then try again. Nothing was changed."),
     "newer_schema": N_("Install the latest version of Atelier, then try again. Nothing was changed."),
+    "older_schema": N_("Your data can still be opened with the version that wrote it."),
     "missing_manifest": N_("Nothing was changed. Restore the folder from a copy, or restore a backup."),
     "damaged": N_("Nothing was changed. Backups are in the folder “backups” of your data folder."),
     "disk_full": N_("Free some space, then try again. Nothing was lost."),

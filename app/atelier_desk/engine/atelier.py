@@ -500,7 +500,11 @@ class Atelier(Services):
         keys.sweep()  # from here on the folder is held by this process
         self.vault.use_file(keys)
         self.repos = Repositories(self.store, self.datadir)
-        await imported_data.switch_off(self.repos, self.datadir.root, self.store)
+        try:
+            await imported_data.switch_off(self.repos, self.datadir.root)
+        except BaseException:
+            await self.store.close()
+            raise
 
     async def _apply_settings(self, fsync: bool | None, language: str | None, start: bool) -> None:
         settings = await self.repos.settings.load()

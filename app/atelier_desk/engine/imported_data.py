@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.agent import ApprovalMode, Choices
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.imported_data import HeldGrant, HeldKind
@@ -30,36 +30,27 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.storage.repositories import Repositories
-    from atelier_desk.storage.store import Store
 
 log = logging.getLogger(__name__)
 
 
-async def switch_off(repos: Repositories, root: Path, store: Store) -> None:
-    """Disable what restored data grants, once, before it is used; if that fails, the store is closed."""
-    try:
-        if await in_storage_thread(origin.marked, root) == origin.GRANTS:
-            await hold(repos)
-            await in_storage_thread(origin.mark, root, origin.RUNS)
-    except BaseException:
-        await store.close()
-        raise
+async def switch_off(repos: Repositories, root: Path) -> None:
+    """Disable what restored or imported data grants, once, before it is used."""
+    if await in_storage_thread(origin.marked, root) == origin.GRANTS:
+        await hold(repos)
+        await in_storage_thread(origin.mark, root, origin.RUNS)
 
 
 async def end_runs(repos: Repositories, runs: RunManager, root: Path) -> None:
     """End unfinished work in such data: nothing in it was approved here."""
-    if await in_storage_thread(origin.marked, root):
-        await end_all(repos, runs)
-        await in_storage_thread(origin.unmark, root)
-
-
-async def end_all(repos: Repositories, runs: RunManager) -> None:
-    """End every unfinished run."""
+    if not await in_storage_thread(origin.marked, root):
+        return
     for row in await repos.runs.alive():
         if row.parent_run_id is None:
             await _ended(runs, row.id)
     for row in await repos.runs.alive():
         await _ended(runs, row.id)  # below a run that has ended or is missing
+    await in_storage_thread(origin.unmark, root)
 
 
 async def _ended(runs: RunManager, run_id: str) -> None:
@@ -80,7 +71,7 @@ async def hold(repos: Repositories) -> None:
             off = server.config.model_copy(update={"enabled": False})
             await repos.mcp_servers.save(server.model_copy(update={"config": off}))
     for agent in await repos.agents.list():
-        asking = stricter(agent.config.approval, ApprovalMode.SELECTIVE)
+        asking = asking_mode(agent.config.approval)
         if asking is not agent.config.approval:
             await repos.agents.save(agent.model_copy(update={"config": agent.config.model_copy(update={"approval": asking})}))
     for project in await repos.projects.list():
@@ -133,12 +124,20 @@ def _contents(settings: Settings) -> tuple[str, ...]:
 async def _hold_workflows(repos: Repositories) -> None:
     for id in await repos.workflows.ids():
         workflow = await repos.workflows.get(id)
-        changed: dict[str, object] = {"workspace": ()} if workflow.workspace else {}
-        approval = workflow.choices.approval
-        if approval is not None and stricter(approval, ApprovalMode.SELECTIVE) is not approval:
-            changed["choices"] = workflow.choices.model_copy(update={"approval": None})
-        if changed:
-            await repos.workflows.update(id, **changed)
+        choices = asking_choices(workflow.choices)
+        if workflow.workspace or choices is not workflow.choices:
+            await repos.workflows.update(id, workspace=(), choices=choices)
+
+
+def asking_mode(mode: ApprovalMode) -> ApprovalMode:
+    """Return a mode that asks at least as often as that of a new agent."""
+    return stricter(mode, ApprovalMode.SELECTIVE)
+
+
+def asking_choices(choices: Choices) -> Choices:
+    """Return the choices of a workflow without a mode that asks less than a new agent; the same object if there is none."""
+    mode = choices.approval
+    return choices if mode is None or asking_mode(mode) is mode else choices.model_copy(update={"approval": None})
 
 
 def _asking(said: ApprovalSettings) -> ApprovalSettings:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.approval import ApprovalSettings
@@ -11,6 +11,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
 from atelier_desk.storage.rows import has_hash
+from atelier_desk.storage.whole_tables import Run
 
 SETTING_HASHED = ("id", "value")
 """Columns covered by the hash of a settings row."""
@@ -34,8 +35,8 @@ def is_intact_setting(row: Mapping[str, Any]) -> bool:
     return True
 
 
-async def damaged_configuration(run: Callable[..., Awaitable[list[Any]]], names: Sequence[str] = CONFIGURATION) -> list[Damage]:
-    """Return the damaged rows of these tables. ``run``: see ``integrity``.
+async def damaged_configuration(run: Run, names: Sequence[str] = CONFIGURATION) -> list[Damage]:
+    """Return the damaged rows of these tables.
 
     When the engine cannot read a row of a table, the whole table is damaged: its ``row`` is a question mark.
     """

@@ -132,6 +132,18 @@ class Engine:
             return [Outcome(False, str(failure.get("message", failure) if isinstance(failure, dict) else failure))]
         return [Outcome(item["status"] == "OK", item["result"]) for item in response["result"]]
 
+    async def results(self, sql: str, params: Mapping[str, Any]) -> list[Any]:
+        """Like ``run``, but return the result of each statement.
+
+        Raises:
+            StorageError: additionally, a statement failed.
+        """
+        outcomes = await self.run(sql, params)
+        for outcome in outcomes:
+            if not outcome.ok:
+                raise errors.from_text(str(outcome.value), self.path)
+        return [outcome.value for outcome in outcomes]
+
     @contextlib.asynccontextmanager
     async def aside(self) -> AsyncIterator[None]:
         """Close the database while the block runs, then open it again; requests wait meanwhile.

@@ -18,6 +18,11 @@ NEWER_SCHEMA = N_(
     "The data in {path} was written by a newer Atelier (its format is {found}, this program knows up to {known}). "
     "Update Atelier, or choose another folder with --data-dir."
 )
+OLDER_SCHEMA = N_(
+    "The data in {path} was written by an early Atelier (its format is {found}, this program reads formats from {oldest} on). "
+    "Nothing was changed. Open it with the Atelier that wrote it and export it there (Settings, Data and diagnostics, "
+    "Export everything), then import that export here. To start with new data, choose another folder with --data-dir."
+)
 CANNOT_MIGRATE = N_(
     "The data in {path} has format {found} and could not be brought to format {known}, which this program needs ({detail}). "
     "Nothing was changed: open it with the Atelier that wrote it, or choose another folder with --data-dir."
@@ -139,7 +144,8 @@ def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageE
 
 def from_os_error(error: OSError, path: object) -> AtelierError:
     """Return the error for a data file or folder that could not be used."""
-    text = f"{error.strerror} (os error {error.errno})"
+    # Copying a folder raises an error without a number, whose text has those of its files.
+    text = f"{error.strerror} (os error {error.errno})" if error.errno else str(error)
     found = from_text(text, path, opening=True)
     if found.code == "damaged" and error.errno != errno.ENOENT:
         # Unrelated to the file's content: a move across file systems, a folder in use.

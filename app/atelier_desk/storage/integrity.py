@@ -11,14 +11,11 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.whole_tables import Run
 from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 
-Run = Callable[..., Awaitable[list[Any]]]
-"""Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
 Row = Mapping[str, Any]
-SINCE_SCHEMA = 9
-"""First schema version whose rows have hashes."""
 PAGE = 200
 _LEAST = -(2**62)
 _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)

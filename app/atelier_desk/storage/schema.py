@@ -1,15 +1,18 @@
-"""The schema: an ordered registry of migrations, and what applies them.
+"""The schema: a registry of migrations, and what applies them.
 
-A migration is a coroutine registered under the version it leads to. It must be idempotent: after a kill midway it runs
-again.
+A migration is a coroutine registered with the versions it leads from and to. The one from 0 makes the complete tables
+of the first version in a new database; databases of the version just before it are brought over, older ones are refused.
+A migration must be idempotent: after a kill midway it runs again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.rows import record
@@ -29,48 +32,65 @@ class Migrator:
         Raises:
             StorageError: a statement failed.
         """
-        outcomes = await self._engine.run(sql, params)
-        for outcome in outcomes:
-            if not outcome.ok:
-                raise errors.from_text(str(outcome.value), self._engine.path)
-        return [outcome.value for outcome in outcomes]
+        return await self._engine.results(sql, params)
+
+
+Apply = Callable[[Migrator], Awaitable[None]]
 
 
 class Migration(NamedTuple):
+    since: int
     version: int
     name: str
-    apply: Callable[[Migrator], Awaitable[None]]
+    apply: Apply
 
 
 _registry: dict[int, Migration] = {}
+"""By the version that each begins at; 0 is an empty database."""
 
 
-def migration(version: int, name: str) -> Callable[[Callable[[Migrator], Awaitable[None]]], Callable[[Migrator], Awaitable[None]]]:
-    """Register a migration under the version it leads to."""
+def migration(since: int, version: int, name: str) -> Callable[[Apply], Apply]:
+    """Register a migration from one version (0: an empty database) to a later one."""
 
-    def register(function: Callable[[Migrator], Awaitable[None]]) -> Callable[[Migrator], Awaitable[None]]:
-        if version in _registry:
-            raise ValueError(f"two migrations lead to version {version}")
-        _registry[version] = Migration(version, name, function)
+    def register(function: Apply) -> Apply:
+        if since in _registry or since >= version:
+            raise ValueError(f"a second migration begins at version {since}, or it does not lead to a later one")
+        _registry[since] = Migration(since, version, name, function)
         return function
 
     return register
 
 
-def migrations() -> list[Migration]:
-    """Return all migrations in order; their versions are 1, 2, 3 … without gaps."""
+def migrations(start: int = 0) -> list[Migration]:
+    """Return the migrations from a version to the newest, in order; none if no migration begins at it."""
     from atelier_desk.storage import migrations as package
 
     package.load()
-    ordered = [_registry[version] for version in sorted(_registry)]
-    if [item.version for item in ordered] != list(range(1, len(ordered) + 1)):
-        raise ValueError("migration versions must be 1, 2, 3 … without gaps")
-    return ordered
+    path: list[Migration] = []
+    while (item := _registry.get(path[-1].version if path else start)) is not None:
+        path.append(item)
+    if path and path[-1].version != max(item.version for item in _registry.values()):
+        raise ValueError(f"no migration leads on from version {path[-1].version}")
+    return path
 
 
 def latest() -> int:
     """Return the version this program writes."""
-    return len(migrations())
+    return migrations()[-1].version
+
+
+def check_version(found: int, path: Path) -> None:
+    """Refuse a database of a version that this program neither writes nor migrates; 0 is an empty one.
+
+    Raises:
+        StorageError: ``newer_schema`` or ``older_schema``.
+    """
+    known = latest()
+    if found > known:
+        raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=path, found=found, known=known)
+    if found != known and not migrations(found):
+        oldest = min(since for since in _registry if since)
+        raise StorageError(errors.OLDER_SCHEMA, code="older_schema", path=path, found=found, oldest=oldest)
 
 
 async def current(engine: Engine) -> int:
@@ -106,8 +126,9 @@ async def foreign_definitions(engine: Engine, clock: Clock) -> list[str]:
 
     Events and computed fields run by themselves: in a foreign file they could reverse whatever is disabled.
     """
-    found = await definitions(engine)
-    expected = await _migrated_definitions(clock, await current(engine))
+    found, version, first = await definitions(engine), await current(engine), migrations()[0].version
+    # The version that is brought over has the tables of the first one.
+    expected = await _migrated_definitions(clock, max(version, first) if version else 0)
     return sorted(name for name in {*found, *expected} if found.get(name) != expected.get(name))
 
 
@@ -133,18 +154,18 @@ async def _migrated_definitions(clock: Clock, version: int | None = None) -> dic
 
 
 async def migrate(engine: Engine, start: int, clock: Clock, stop: int | None = None) -> int:
-    """Apply and record the migrations after ``start``, in order, up to ``stop`` (None: all).
+    """Apply and record the migrations from ``start`` on, in order, up to ``stop`` (None: all).
 
     Returns the version reached.
     """
     migrator = Migrator(engine)
     reached = start
-    for item in migrations():
-        if item.version <= start or (stop is not None and item.version > stop):
-            continue
+    for item in migrations(start):
+        if stop is not None and item.version > stop:
+            break
         await item.apply(migrator)
         await migrator.run(
-            "UPSERT $row SET version = $version, name = $name, applied_at = $now RETURN NONE",
+            "UPSERT $row SET version = $version, name = $name, applied_at = applied_at ?? $now RETURN NONE",
             row=record(VERSION_TABLE, str(item.version)),
             version=item.version,
             name=item.name,

@@ -17,6 +17,7 @@ from atelier_desk.storage.folder import version as noted_version
 from atelier_desk.storage.folder.files import sync_tree
 from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.search.changes import Change
+from atelier_desk.storage.whole_tables import count_rows
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.support.threads import in_storage_thread
@@ -85,8 +86,9 @@ class Store:
             upgrading: called with each step of a migration, which may take minutes.
 
         Raises:
-            StorageError: ``locked``, ``newer_schema``, ``cannot_migrate``, ``missing_manifest``, ``damaged``, ``disk_full``, ``read_only``,
-                ``too_many_files``, ``moved`` or ``io``. After the second and the third the folder is as it was, byte by byte.
+            StorageError: ``locked``, ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``missing_manifest``,
+                ``damaged``, ``disk_full``, ``read_only``, ``too_many_files``, ``moved`` or ``io``. After the second to
+                the fourth the folder is as it was, byte by byte.
         """
         clock = clock or SystemClock()
         if directory is None:
@@ -139,11 +141,7 @@ class Store:
         """
         if self._closed:
             raise StorageError(errors.CLOSED, code="query")
-        outcomes = await self._engine.run(sql, params)
-        for outcome in outcomes:
-            if not outcome.ok:
-                raise errors.from_text(str(outcome.value), self.path)
-        return [outcome.value for outcome in outcomes]
+        return await self._engine.results(sql, params)
 
     async def write(self, *statements: Statement) -> None:
         """Run statements as one transaction; returns after the commit.
@@ -219,9 +217,7 @@ class Store:
 
     async def counts(self) -> dict[str, int]:
         """How many rows each table has."""
-        names = await self.tables()
-        results = await self.query_all(";".join(f"SELECT count() AS n FROM {name} GROUP ALL" for name in names))  # noqa: S608
-        return {name: (rows[0]["n"] if rows else 0) for name, rows in zip(names, results, strict=True)}
+        return await count_rows(self.query_all, await self.tables())
 
     async def close(self) -> None:
         """Finish queued writes, flush and close. Closing twice does nothing.
@@ -301,8 +297,7 @@ def _manifest_known(directory: Path) -> bool:
 async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
     """Create the tables of a new database; record and return its version."""
     found, known = await schema.current(engine), schema.latest()
-    if found > known:
-        raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=known)
+    schema.check_version(found, directory)
     if 0 < found < known:  # the record belonged to another database; without it the next start checks thoroughly
         await in_storage_thread((directory / noted_version.FILE).unlink, missing_ok=True)
         raise StorageError(errors.START_AGAIN, code="start_again", path=directory)

@@ -8,15 +8,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain import answers, limits
-from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, ToolMode
+from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
+from atelier_desk.engine.imported_data import asking_mode
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.policy.approval_modes import stricter
 from atelier_desk.support.i18n import N_, _, language
 from atelier_desk.tools.sections import SERVERS
 
@@ -271,7 +271,7 @@ def asking(config: AgentConfig) -> ForeignAgent:
     """Return an agent from a file with at least the approvals of a new one: no file may let an agent work unasked."""
     from atelier_desk.engine.foreign_agents import ASKS_LESS, ForeignAgent
 
-    mode = stricter(config.approval, ApprovalMode.SELECTIVE)
+    mode = asking_mode(config.approval)
     if mode is config.approval:
         return ForeignAgent(config)
     note = UsageError(ASKS_LESS, code="note", recoverable=None, name=config.approval.value)

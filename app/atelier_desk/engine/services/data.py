@@ -132,14 +132,14 @@ class DataService:
             ConflictError: there are already workflows or memories.
             StorageError: the export is incomplete, or of a newer version.
         """
-        from atelier_desk.engine.imported_data import end_all, hold
-        from atelier_desk.storage.copies import origin, transfer
+        from atelier_desk.engine.imported_data import end_runs, switch_off
+        from atelier_desk.storage.copies import transfer
 
-        result = await transfer.import_jsonl(self._context.repos.store, source, datadir=self._context.datadir, progress=progress)
-        # A plain-text folder does not reveal its author.
-        await hold(self._context.repos)
-        await end_all(self._context.repos, self._context.runs)
-        await in_storage_thread(origin.unmark, self._context.datadir.root)
+        repos, datadir = self._context.repos, self._context.datadir
+        result = await transfer.import_jsonl(repos.store, source, datadir=datadir, progress=progress)
+        # A plain-text folder does not reveal its author, so it is marked like a backup from elsewhere.
+        await switch_off(repos, datadir.root)
+        await end_runs(repos, self._context.runs, datadir.root)
         self._context.memory_search.invalidate()
         for topic in ("workflow", "agent", "provider", "model", "memory", "report", "prompt", "settings", "task", "question"):
             self._context.bus.changed(topic, "")

@@ -24,9 +24,8 @@ from atelier_desk.storage.copies import origin
 from atelier_desk.storage.copies.inspect import DamagedAttachment, inspect
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.files import sync_folder
+from atelier_desk.storage.folder.files import hashes_in, sync_folder
 from atelier_desk.storage.folder.lock import FolderLock, shielded
-from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
@@ -43,6 +42,11 @@ MANIFEST_BYTES = 256 * 1024 * 1024
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
 NO_BACKUP = N_("{path} is no backup: a backup is a zip file that was written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer Atelier. Update Atelier, then restore it.")
+OLDER_BACKUP = N_(
+    "The backup {path} was made by an early Atelier (its format is {found}, this program reads formats from {oldest} on). "
+    "Nothing was changed. Restore it with the Atelier that made it and export the data there (Settings, Data and "
+    "diagnostics, Export everything), then import that export here."
+)
 UNSEALED = N_("its bytes do not have the checksum at its end")
 MISMATCH = N_("The backup {path} does not hold what the database holds ({detail}) and was deleted. Try again.")
 
@@ -92,7 +96,7 @@ async def verify(path: Path, root: Path | None = None) -> BackupInfo:
         root: the data folder that may have made the backup.
 
     Raises:
-        StorageError: ``damaged`` or ``newer_schema``.
+        StorageError: ``damaged``, ``newer_schema`` or ``older_schema``.
     """
     with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
         return await unpack_and_check(path, Path(folder), root=root)
@@ -117,6 +121,10 @@ async def unpack_and_check(path: Path, folder: Path, lock: FolderLock | None = N
     except StorageError as error:
         if error.code == "newer_schema":
             raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
+        if error.code == "older_schema":
+            raise StorageError(
+                OLDER_BACKUP, code="older_schema", path=path, found=error.params["found"], oldest=error.params["oldest"]
+            ) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
     wanted = manifest["counts"]
     different = [f"{name}: {found.counts.get(name, 0)}/{count}" for name, count in wanted.items() if found.counts.get(name, 0) != count]
@@ -242,12 +250,13 @@ def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
 
 def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
     """Return the names of unpacked files that are missing, unlisted, or different from the manifest."""
-    found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in folder.rglob("*") if path.is_file()}
+    found = hashes_in(folder)
     del found[MANIFEST]
     return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))
 
 
 def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:
+    """Return the manifest of a backup or an export, without the hashes of its files (``files``)."""
     return {"format": FORMAT, "schema": version, "created_at": created.isoformat(), "counts": counts}
 
 

@@ -15,13 +15,12 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.copies import restore
-from atelier_desk.storage.copies.archive import stamp_of
-from atelier_desk.storage.copies.inspect import Run, read_pages
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.datadir import DataDir
 from atelier_desk.storage.folder.lock import FolderLock, shielded
 from atelier_desk.storage.store import prepare
+from atelier_desk.storage.whole_tables import Run, insertion, read_pages
 from atelier_desk.storage.writing import commit_log
 
 
@@ -51,12 +50,9 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Callab
         await prepare(datadir.database, lock, clock, datadir.backups)
         before = await shielded(preflight.size_of, datadir.database)
         await shielded(preflight.require_room, datadir.database, before)
-        stage = root / f"{restore.UNPACKING}{stamp_of(clock.now())}"
-        try:
+        async with restore.staging(root, clock) as stage:
             rows = await _rewrite(datadir.database, stage / datadir.database.name, clock, progress)
-            await restore.replace_database(stage, root)
-        finally:
-            await shielded(shutil.rmtree, stage, ignore_errors=True)
+            await restore.replace_database(stage)
         return Compacted(before, await shielded(preflight.size_of, datadir.database), rows)
     except OSError as error:
         raise errors.from_os_error(error, datadir.database) from error
@@ -87,17 +83,16 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Callable[
 
 async def _copy_rows(source: Run, target: Run, new: Path, progress: Callable[[int], None] | None) -> int:
     """Copy every row of every table, then read both databases and compare."""
-    tables = (await source("INFO FOR DB"))[0]["tables"]
+    tables = sorted((await source("INFO FOR DB"))[0]["tables"])
     count = 0
-    for name, definition in sorted(tables.items()):
-        into = f"RELATION INTO {name}" if " TYPE RELATION " in definition else f"INTO {name}"
+    for name in tables:
         await target(f"DELETE {name} RETURN NONE")  # rows that the migrations wrote, with the current time
         async for rows in read_pages(source, name):
-            await target(f"INSERT {into} $rows RETURN NONE", rows=rows)
+            await target(insertion(name, rows), rows=rows)
             count += len(rows)
             if progress:
                 progress(count)
-    for name in sorted(tables):
+    for name in tables:
         copies = read_pages(target, name)
         async for rows in read_pages(source, name):
             if await anext(copies, None) != rows:

@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.folder.lock import FolderLock
 from atelier_desk.storage.schema import Migrator
+from atelier_desk.storage.whole_tables import READ_PAGE, Run, count_by_reading, count_rows
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
@@ -32,10 +33,6 @@ from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Failed, WorkerError
 from atelier_desk.support.worker.parent import ask_once
 
-Run = Callable[..., Awaitable[list[Any]]]
-"""Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
-READ_PAGE = 200
-"""Rows read at a time: decoding one blocks the event loop for 0.1 ms, and the check runs while agents work."""
 NAMING = {"message": "details", "tool_execution": "parts"}
 """Tables whose rows name files of their workflow, and the JSON column that does so."""
 _HASH = re.compile("[0-9a-f]{64}")
@@ -84,8 +81,8 @@ async def inspect(directory: Path, *, read: bool = True, lock: FolderLock | None
             by itself.
 
     Raises:
-        StorageError: ``locked``, ``missing_manifest``, ``damaged`` or ``newer_schema``; an aborted helper counts as
-            ``damaged``. With ``memory_limit`` or ``clock`` nothing was inspected.
+        StorageError: ``locked``, ``missing_manifest``, ``damaged``, ``newer_schema`` or ``older_schema``; an aborted
+            helper counts as ``damaged``. With ``memory_limit`` or ``clock`` nothing was inspected.
     """
     preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
@@ -113,8 +110,7 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
     engine = await Engine.open(directory)
     try:
         version = await schema.current(engine)
-        if version > schema.latest():
-            raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=version, known=schema.latest())
+        schema.check_version(version, directory)
         if mode == "read-foreign" and (foreign := await schema.foreign_definitions(engine, SystemClock())):
             tables = ", ".join(name for name in foreign if name) or "*"
             raise StorageError(FOREIGN, code="damaged", names=tables)
@@ -122,53 +118,16 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
         names = await schema.tables(engine)
         from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
 
-        rows = await integrity.damaged_rows(run) if read and version >= integrity.SINCE_SCHEMA else []
+        rows = await integrity.damaged_rows(run) if read and version else []
+        counts = await count_rows(run, names)
         # Rows of these tables that the engine cannot read are already among the damaged rows.
-        known = {each.table for each in rows}
-        counts = {name: await (count_by_reading if read and name not in known else count_rows)(run, name) for name in names}
+        for name in {*names} - {each.table for each in rows} if read else ():
+            counts[name] = await count_by_reading(run, name)
         damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
         attachments = await damaged_attachments(run, directory.parent / "attachments", names) if read else []
     finally:
         await engine.close()
     return {"schema": version, "counts": counts, "damaged": damaged, "attachments": attachments, "damaged_rows": rows}
-
-
-async def count_rows(run: Run, table: str) -> int:
-    """Return the number of rows of a table."""
-    rows = (await run(f"SELECT count() AS n FROM {table} GROUP ALL"))[0]  # noqa: S608
-    return rows[0]["n"] if rows else 0
-
-
-async def count_by_reading(run: Run, table: str, progress: Callable[[int], None] | None = None) -> int:
-    """Return the number of rows of a table after reading each completely.
-
-    ``progress`` is called with the number of rows read so far.
-
-    Raises:
-        StorageError: ``damaged`` when a row cannot be read.
-    """
-    count = 0
-    async for rows in read_pages(run, table):
-        count += len(rows)
-        if progress:
-            progress(count)
-    return count
-
-
-async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]]:
-    """Yield the rows of a table in the order of their ids, ``READ_PAGE`` at a time.
-
-    Raises:
-        StorageError: ``damaged`` when a row cannot be read.
-    """
-    after = None
-    while True:
-        condition = "WHERE id > $after" if after is not None else ""
-        rows = (await run(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {READ_PAGE}", after=after))[0]  # noqa: S608
-        if not rows:
-            return
-        yield rows
-        after = rows[-1]["id"]
 
 
 async def damaged_reports(run: Run, folder: Path) -> list[str]:

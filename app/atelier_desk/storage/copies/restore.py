@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,8 +42,8 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
             grants is disabled when the folder is next opened: see ``origin.MARKER``.
 
     Raises:
-        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged`` or
-            ``newer_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved. Nothing was
+        StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged``,
+            ``newer_schema`` or ``older_schema`` when the backup cannot be used, ``mounted`` when a folder cannot be moved. Nothing was
             changed then.
     """
     await in_storage_thread(datadir.ensure)
@@ -56,35 +58,44 @@ async def restore(path: Path, datadir: DataDir, clock: Clock | None = None, *, f
         for name in FOLDERS:
             if await in_storage_thread(os.path.ismount, datadir.root / name):
                 raise StorageError(MOUNTED, code="mounted", path=datadir.root / name)
-        stamp = stamp_of((clock or SystemClock()).now())
-        unpacked = datadir.root / f"{UNPACKING}{stamp}"
-        try:
+        async with staging(datadir.root, clock or SystemClock()) as unpacked:
             info = await unpack_and_check(path, unpacked, lock, datadir.root)
             if not info.own:
                 if not from_elsewhere:
                     raise StorageError(origin.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path)
                 await shielded(origin.mark, unpacked)
-            await shielded(make_ready, unpacked, datadir.root / f"{RESTORING}{stamp}")
-        finally:
-            await shielded(shutil.rmtree, unpacked, ignore_errors=True)
+            await shielded(make_ready, unpacked)
         replaced = await shielded(finish_restore, datadir.root)
     finally:
         lock.release()
     return replace(info, replaced=replaced)
 
 
-async def replace_database(stage: Path, root: Path) -> None:
-    """Replace the present database with one made in ``stage`` (``unpacking-…`` in the data folder), and delete the old
-    one.
+@asynccontextmanager
+async def staging(root: Path, clock: Clock) -> AsyncIterator[Path]:
+    """Give the path of a folder in which new data is made, and delete what is left of it at the end.
 
-    The caller holds the lock of ``root``.
+    After a kill, the next start deletes it.
+    """
+    stage = root / f"{UNPACKING}{stamp_of(clock.now())}"
+    try:
+        yield stage
+    finally:
+        await shielded(shutil.rmtree, stage, ignore_errors=True)
+
+
+async def replace_database(stage: Path) -> None:
+    """Replace the present database with one made in a folder of ``staging``, and delete the old one.
+
+    The caller holds the lock of the data folder.
 
     Raises:
         StorageError: as ``finish_restore``.
     """
+    root = stage.parent
     if found := await in_storage_thread(origin.marked, root):  # the swap removes the mark unless the new data has it too
         await shielded(origin.mark, stage, found)
-    await shielded(make_ready, stage, root / f"{RESTORING}{stage.name.removeprefix(UNPACKING)}")
+    await shielded(make_ready, stage)
     replaced = await shielded(finish_restore, root)
     if replaced is not None:
         await shielded(shutil.rmtree, replaced, ignore_errors=True)
@@ -158,8 +169,8 @@ def _replaced_place(aside: Path, backups: Path) -> Path | None:
     return place
 
 
-def make_ready(unpacked: Path, ready: Path) -> None:
-    """Sync the unpacked files, then mark them ready: from here on the restore is completed whatever happens."""
-    sync_tree(unpacked)
-    unpacked.replace(ready)
-    sync_folder(ready.parent)
+def make_ready(stage: Path) -> None:
+    """Sync the new files, then mark them ready: from here on the restore is completed whatever happens."""
+    sync_tree(stage)
+    stage.replace(stage.with_name(f"{RESTORING}{stage.name.removeprefix(UNPACKING)}"))
+    sync_folder(stage.parent)

@@ -19,19 +19,19 @@ from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.storage import integrity, schema
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import origin
+from atelier_desk.storage.copies.archive import FOLDERS, FORMAT, manifest_of
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.files import sync_folder, write_atomic
+from atelier_desk.storage.folder.files import hashes_in, sync_folder, write_atomic
 from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.whole_tables import insertion, read_pages
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
-FORMAT = 1
 MANIFEST = "manifest.json"
 PAGE = 500
-FOLDERS = ("reports", "tools", "attachments")
 LEFT_OUT = frozenset({"schema_version"})
 HASHED = frozenset({"workflow", "run", "run_event", "message", "tool_execution", "prompt_frame"})
 HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
@@ -77,9 +77,8 @@ async def export_jsonl(
                 counts[table] = await _export_table(store, table, target, sum(counts.values()), progress)
         if datadir is not None:
             await in_storage_thread(_copy_folders, datadir.root, target)
-    hashes = await in_storage_thread(_hashes, target)
-    created = store.clock.now().isoformat()
-    manifest = {"format": FORMAT, "schema": store.version, "created_at": created, "counts": counts, "files": hashes}
+    hashes = await in_storage_thread(hashes_in, target)
+    manifest = {**manifest_of(store.version, counts, store.clock.now()), "files": hashes}
     await in_storage_thread(write_atomic, target / MANIFEST, json.dumps(manifest, indent=1).encode())
     return TransferInfo(target, store.version, counts, damage)
 
@@ -132,23 +131,19 @@ async def import_jsonl(
 async def _export_table(store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None) -> int:
     await in_storage_thread(target.mkdir, 0o700, True, True)
     computed = await _computed_columns(store, table)
-    count, after = 0, None
+    count = 0
     file = await in_storage_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
     try:
-        while True:
-            condition = "WHERE id > $after" if after is not None else ""
-            rows = await store.query(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after)  # noqa: S608
-            if not rows:
-                return count
+        async for rows in read_pages(store.query_all, table):
             lines = [
                 json.dumps({name: to_plain(value) for name, value in _texts(table, row).items() if name not in computed}) + "\n"
                 for row in rows
             ]
             await in_storage_thread(file.writelines, lines)
             count += len(rows)
-            after = rows[-1]["id"]
             if progress:
                 progress(before + count)
+        return count
     finally:
         await in_storage_thread(file.close)
         await in_storage_thread(sync_folder, target)
@@ -168,7 +163,6 @@ async def _import_table(
     path = source / f"{table}.jsonl"
     await store.write(Statement(f"DELETE {table} RETURN NONE", {}))
     store.last_hashes.clear()
-    kind = "RELATION INTO" if table in await _edges(store) else "INTO"
     count, offset = 0, 0
     while True:
         rows, offset = await in_storage_thread(_read_rows, path, offset)
@@ -177,16 +171,10 @@ async def _import_table(
         if without and table in HASHED:
             rows = [{name: value for name, value in row.items() if name not in without} for row in rows]
         rows = [packed(table, row) for row in rows]
-        await store.write(Statement(f"INSERT {kind} {table} $rows RETURN NONE", {"rows": rows}))
+        await store.write(Statement(insertion(table, rows), {"rows": rows}))
         count += len(rows)
         if progress:
             progress(before + count)
-
-
-async def _edges(store: Store) -> frozenset[str]:
-    """Return the tables whose rows are graph edges."""
-    tables = (await store.query_all("INFO FOR DB"))[0]["tables"]
-    return frozenset(name for name, definition in tables.items() if " TYPE RELATION " in definition)
 
 
 async def _computed_columns(store: Store, table: str) -> frozenset[str]:
@@ -196,7 +184,7 @@ async def _computed_columns(store: Store, table: str) -> frozenset[str]:
 
 
 def _copy_folders(source: Path, target: Path) -> None:
-    for name in FOLDERS:
+    for name in FOLDERS[1:]:  # without the database
         if (source / name).is_dir():
             shutil.copytree(source / name, target / name, dirs_exist_ok=True, ignore=_links)
 
@@ -206,13 +194,8 @@ def _links(folder: str, names: list[str]) -> list[str]:
     return [name for name in names if (Path(folder) / name).is_symlink()]
 
 
-def _hashes(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of every file of an export by its relative path."""
-    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-
-
 def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
-    """Refuse files that are missing, changed, or not listed in the manifest."""
+    """Refuse files that are missing or changed; those that the manifest does not list may be anything."""
     for name, digest in wanted.items():
         path = source / name
         if not path.is_file() or sha256_of(path) != digest:

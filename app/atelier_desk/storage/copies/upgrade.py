@@ -14,10 +14,11 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import errors, schema
 from atelier_desk.storage.copies import archive, restore
-from atelier_desk.storage.copies.inspect import Inspection, count_by_reading, inspect
+from atelier_desk.storage.copies.inspect import Inspection, inspect
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight, version
 from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.whole_tables import count_by_reading
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.support.i18n import N_
 
@@ -48,38 +49,37 @@ async def upgrade(
         progress: called when each step begins.
 
     Raises:
-        StorageError: ``newer_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the data is unchanged.
+        StorageError: ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the
+            data is unchanged.
     """
     root, latest = directory.parent, schema.latest()
     found = version.noted(directory)
-    if found is not None and found > latest:
-        raise StorageError(errors.NEWER_SCHEMA, code="newer_schema", path=directory, found=found, known=latest)
-    stamp = archive.stamp_of(clock.now())
-    stage = root / f"{restore.UNPACKING}{stamp}"
-    copy = stage / directory.name
-    try:
-        progress("copy")
-        await shielded(_copy, directory, copy)
-        progress("read")
-        before = await inspect(copy, lock=lock)
-        if before.schema in (0, latest):  # 0: creating its tables was interrupted, so nothing was ever stored
-            if before.schema:
-                await shielded(version.note, directory, latest)
-            return
-        progress("migrate")
-        await _migrate(copy, directory, before, clock, accept_loss)
-        target = backups / f"before-schema-{before.schema + 1}-{stamp}.zip"
-        progress("back_up")
-        await shielded(archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, clock.now()))
-        progress("verify")
-        await archive.verify_fresh(target)
-        await restore.replace_database(stage, root)
-    except StorageError as error:
-        raise _of_database(error, stage, directory) from error
-    except OSError as error:
-        raise errors.from_os_error(error, directory) from error
-    finally:
-        await shielded(shutil.rmtree, stage, ignore_errors=True)
+    if found is not None:
+        schema.check_version(found, directory)
+    async with restore.staging(root, clock) as stage:
+        copy = stage / directory.name
+        try:
+            progress("copy")
+            await shielded(_copy, directory, copy)
+            progress("read")
+            before = await inspect(copy, lock=lock)
+            if before.schema in (0, latest):  # 0: creating its tables was interrupted, so nothing was ever stored
+                if before.schema:
+                    await shielded(version.note, directory, latest)
+                return
+            progress("migrate")
+            await _migrate(copy, directory, before, clock, accept_loss)
+            now = clock.now()
+            target = backups / f"before-schema-{before.schema + 1}-{archive.stamp_of(now)}.zip"
+            progress("back_up")
+            await shielded(archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, now))
+            progress("verify")
+            await archive.verify_fresh(target)
+            await restore.replace_database(stage)
+        except StorageError as error:
+            raise _of_database(error, stage, directory) from error
+        except OSError as error:
+            raise errors.from_os_error(error, directory) from error
 
 
 def _copy(directory: Path, copy: Path) -> None:

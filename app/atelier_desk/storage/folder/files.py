@@ -16,6 +16,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.storage.folder.lock import verify_held
+from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 
 BAD_NAME = N_("{name} is not a plain file name: use letters, digits, blanks, dots, dashes and underscores, without folders.")
@@ -168,6 +169,11 @@ def remove(path: Path) -> None:
 
 def _staged(path: Path) -> Path:
     return path.with_name(f".{path.name}.new")
+
+
+def hashes_in(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of every file below a folder by its relative path, with slashes."""
+    return {path.relative_to(folder).as_posix(): sha256_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def sync_tree(folder: Path) -> None:

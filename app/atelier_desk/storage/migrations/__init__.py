@@ -1,4 +1,4 @@
-"""The migrations: one module ``mNNNN_name`` each, in the order of their numbers.
+"""The tables of the first version, the migration to it, and one module for each later version.
 
 A released migration is never changed; a new one follows it. Each contains its own statements and imports only what
 registers and runs it, so that later changes of the program do not alter what it does to an old folder.

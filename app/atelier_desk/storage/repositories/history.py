@@ -342,7 +342,7 @@ class HistoryRepository:
                 _log.warning("the search index is read anew at the next start: %s", error)
 
     async def _database_made(self) -> str:
-        rows = await self._store.query("SELECT VALUE applied_at FROM schema_version:`1`")
+        rows = await self._store.query("SELECT VALUE applied_at FROM schema_version:`14`")
         return plain_time(rows[0]).isoformat() if rows and rows[0] is not None else ""
 
     async def _deleted(self) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest, ApprovalScope, ApprovalSettings, ApprovalStatus
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.context import PromptFrame
@@ -41,6 +41,7 @@ from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.id_remap import made_by, renamed
+from atelier_desk.engine.imported_data import asking_choices, asking_mode
 from atelier_desk.engine.run.projection.project import project
 from atelier_desk.engine.run.projection.projection import RunTotals
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
@@ -51,7 +52,6 @@ from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
-from atelier_desk.policy.approval_modes import stricter
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.folder.files import sha256
 from atelier_desk.support.i18n import N_, _
@@ -197,9 +197,7 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     events = tuple(event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events)
     runs = tuple(run.model_copy(update={"tainted": taint.merged(tainted, run.tainted)}) for run in file.runs)
     memories = tuple(each.model_copy(update={"tainted": taint.merged(tainted, each.tainted)}) for each in file.memories)
-    workflow, choices = file.workflow, file.workflow.choices
-    if choices.approval is not None and stricter(choices.approval, ApprovalMode.SELECTIVE) is not choices.approval:
-        choices = choices.model_copy(update={"approval": None})
+    workflow, choices = file.workflow, asking_choices(file.workflow.choices)
     # Also without runs, or if they are deleted: tasks and reports are read, too.
     changed = {"workspace": (), "choices": choices, "draft_attachments": (), "tainted": taint.merged(tainted, workflow.tainted)}
     workflow = workflow.model_copy(update=changed)
@@ -210,7 +208,7 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
     match body:
         case RunStarted():
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
-            mode = stricter(body.approvals.mode, ApprovalMode.SELECTIVE)
+            mode = asking_mode(body.approvals.mode)
             policy = ApprovalPolicy(**{**approvals.__dict__, "rules": rules}, mode=mode, snapshot=snapshot(rules))
             without = {"workspace": (), "trusted": (), "instructions": (), "skills": (), "tainted": taint.merged(tainted, body.tainted)}
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
@@ -237,7 +235,7 @@ def _nowhere(invoked: Invocation | None) -> Invocation | None:
 
 def _asking(agent: AgentConfig) -> AgentConfig:
     """Return an agent that asks at least as often as a new one."""
-    return agent.model_copy(update={"approval": stricter(agent.approval, ApprovalMode.SELECTIVE)})
+    return agent.model_copy(update={"approval": asking_mode(agent.approval)})
 
 
 def _runs_of(row: Any) -> set[Any]:

@@ -1,12 +1,15 @@
-"""The tables of the first version.
+"""All tables as of the first version: what a new database begins with.
 
 Lists shown newest first have an index on a negated column (``back``, ``recency``): walking an index backwards takes the
 engine time linear in what was written since its last flush (170 ms against 3 ms for 100 rows after 8 000 messages);
 walking forwards does not.
 
-Each table has one full-text index over ``search``, the distinct words made by ``storage.search_terms``: 0.8 ms and 7 KB
-for a message of 60 words, because the engine writes two keys per word. An index over raw text cost 0.7–1.1 ms per
-message, with two languages 1.4 ms. Memories are ranked in process from ``terms`` (see
+The keys of projects, files and entities are hexadecimal, and related keys share a prefix, so that the rows of a project
+or a file are one key range and need no index: 8 digits for the project, 10 more for the file, 8 more for the entity; a
+relation's key begins with that of its source.
+
+Full-text indexes are outside the database (see ``atelier_desk.storage.search``): inside it they took nine tenths of a
+text's space. Only rows of earlier versions have words in ``search``. Memories are ranked in process from ``terms`` (see
 ``atelier_desk.knowledge.lexical``).
 """
 
@@ -14,12 +17,21 @@ from __future__ import annotations
 
 from atelier_desk.storage.schema import Migrator, migration
 
-KEPT = "REFERENCE ON DELETE CASCADE READONLY"
-"""A row stays with its workflow: no write, whatever id it is given, can move it to another one."""
-WORKFLOW = f"record<workflow> {KEPT}"
-OPTIONAL_WORKFLOW = f"option<record<workflow>> {KEPT}"
+WORKFLOW = "record<workflow> READONLY"
+"""A row stays with its workflow: no write, whatever id it is given, can move it to another one.
+
+Rows of a table with many rows are deleted by statements that use an index: ``REFERENCE ON DELETE CASCADE`` costs one
+engine key per row, a tenth of a small row's size.
+"""
+OF_WORKFLOW = "record<workflow> REFERENCE ON DELETE CASCADE READONLY"
+OF_ANY_WORKFLOW = "option<record<workflow>> REFERENCE ON DELETE CASCADE READONLY"
+MOVING = "option<record<workflow>> REFERENCE ON DELETE CASCADE ASSERT $value = NONE OR $before = NONE OR $before = $value"
+"""Between a workflow and none, but never between two workflows: an approved memory leaves its workflow."""
 RUN = "record<run>"
 OF_RUN = f"{RUN} REFERENCE ON DELETE CASCADE"
+TEXT = "string | bytes"
+"""Plain, or compressed (see ``atelier_desk.storage.compressed_text``)."""
+OPTIONAL_TEXT = "option<string | bytes>"
 
 TABLES: dict[str, dict[str, str]] = {
     "schema_version": {
@@ -28,7 +40,7 @@ TABLES: dict[str, dict[str, str]] = {
         "applied_at": "option<datetime>",
         "commits": "option<int>",
     },
-    "setting": {"value": "string"},
+    "setting": {"value": "string", "hash": "option<bytes>"},
     "permission_rule": {
         "text": "string",
         "action": "string",
@@ -38,8 +50,16 @@ TABLES: dict[str, dict[str, str]] = {
         "not_match": "array<string>",
         "created_at": "datetime",
         "last_matched_at": "option<datetime>",
+        "held": "option<bool>",
+        "hash": "option<bytes>",
     },
-    "agent": {"name": "string", "config": "string", "created_at": "datetime", "updated_at": "datetime"},
+    "agent": {
+        "name": "string",
+        "config": "string",
+        "created_at": "datetime",
+        "updated_at": "datetime",
+        "hash": "option<bytes>",
+    },
     "provider": {
         "name": "string",
         "kind": "string",
@@ -52,6 +72,7 @@ TABLES: dict[str, dict[str, str]] = {
         "key_style": "string",
         "enabled": "bool",
         "created_at": "datetime",
+        "hash": "option<bytes>",
     },
     "model": {
         "provider": "string",
@@ -75,11 +96,11 @@ TABLES: dict[str, dict[str, str]] = {
         "name": "string",
         "named_by": "string",
         "agent_id": "string",
-        "choices": "string",
+        "choices": TEXT,
         "status": "string",
         "head_run": f"option<{RUN}>",
         "stream_seq": "int",
-        "usage": "string",
+        "usage": TEXT,
         "context_tokens": "int",
         "pinned": "bool",
         "archived": "bool",
@@ -96,6 +117,9 @@ TABLES: dict[str, dict[str, str]] = {
         "filed": "bool VALUE collection != ''",
         "unpinned": "bool VALUE !pinned",
         "recency": "int VALUE -time::micros(updated_at)",
+        "draft_attachments": "string",
+        "tainted": "option<array<string>>",
+        "last_hash": "option<bytes>",
     },
     "run": {
         "workflow": WORKFLOW,
@@ -109,7 +133,7 @@ TABLES: dict[str, dict[str, str]] = {
         "depth": "int",
         "mode": "string",
         "status": "string",
-        "usage": "string",
+        "usage": TEXT,
         "tool_calls": "int",
         "elapsed_ms": "int",
         "last_seq": "int",
@@ -117,6 +141,8 @@ TABLES: dict[str, dict[str, str]] = {
         "created_at": "datetime",
         "updated_at": "datetime",
         "deleted_at": "option<datetime>",
+        "tainted": "array<string>",
+        "last_hash": "option<bytes>",
     },
     "run_event": {
         "workflow": WORKFLOW,
@@ -126,10 +152,13 @@ TABLES: dict[str, dict[str, str]] = {
         "v": "int",
         "type": "string",
         "time": "datetime",
-        "body": "string",
+        "body": TEXT,
+        "hash": "option<bytes>",
+        "prev_hash": "option<bytes>",
+        "wrote": "option<array<string>>",
     },
     "partial_reply": {
-        "workflow": WORKFLOW,
+        "workflow": OF_WORKFLOW,
         "message_id": "string",
         "content": "string",
         "reasoning": "string",
@@ -143,19 +172,20 @@ TABLES: dict[str, dict[str, str]] = {
         "back": "int VALUE -seq",
         "role": "string",
         "kind": "string",
-        "content": "string",
-        "reasoning": "string",
+        "content": TEXT,
+        "reasoning": TEXT,
         "reasoning_ms": "int",
         "call_ids": "array<string>",
         "agent_name": "string",
         "model": "string",
         "provider": "string",
-        "usage": "option<string>",
+        "usage": OPTIONAL_TEXT,
         "duration_ms": "int",
         "details": "string",
         "pinned": "bool",
         "created_at": "datetime",
-        "search": "string",
+        "search": "option<string>",
+        "hash": "option<bytes>",
     },
     "tool_execution": {
         "workflow": WORKFLOW,
@@ -168,10 +198,10 @@ TABLES: dict[str, dict[str, str]] = {
         "section": "string",
         "effect": "string",
         "risk": "string",
-        "presentation": "string",
+        "presentation": TEXT,
         "taint": "string",
-        "arguments": "string",
-        "result": "option<string>",
+        "arguments": TEXT,
+        "result": OPTIONAL_TEXT,
         "parts": "string",
         "error": "string",
         "status": "string",
@@ -180,10 +210,11 @@ TABLES: dict[str, dict[str, str]] = {
         "iteration": "int",
         "started_at": "datetime",
         "recency": "int VALUE -time::micros(started_at)",
-        "search": "string",
+        "search": "option<string>",
+        "hash": "option<bytes>",
     },
     "task": {
-        "workflow": WORKFLOW,
+        "workflow": OF_WORKFLOW,
         "run_id": "string",
         "name": "string",
         "description": "string",
@@ -196,9 +227,10 @@ TABLES: dict[str, dict[str, str]] = {
         "created_at": "datetime",
         "started_at": "option<datetime>",
         "completed_at": "option<datetime>",
+        "hash": "option<bytes>",
     },
     "memory": {
-        "workflow": OPTIONAL_WORKFLOW,
+        "workflow": MOVING,
         "type": "string",
         "content": "string",
         "importance": "float",
@@ -215,18 +247,22 @@ TABLES: dict[str, dict[str, str]] = {
         "updated_at": "datetime",
         "expires_at": "option<datetime>",
         "recency": "int VALUE -time::micros(updated_at)",
-        "search": "string",
+        "search": "option<string>",
         "terms": "bytes",
+        "tainted": "array<string>",
+        "turn_id": "string",
+        "proposed": "bool",
+        "hash": "option<bytes>",
     },
     "memory_vector": {
         "memory": "record<memory> REFERENCE ON DELETE CASCADE",
-        "workflow": OPTIONAL_WORKFLOW,
+        "workflow": MOVING,
         "embedder": "string",
         "dimension": "int",
         "vector": "bytes",
     },
     "user_question": {
-        "workflow": WORKFLOW,
+        "workflow": OF_WORKFLOW,
         "run": RUN,
         "call_id": "string",
         "agent_id": "string",
@@ -240,9 +276,10 @@ TABLES: dict[str, dict[str, str]] = {
         "seen_ms": "int",
         "created_at": "datetime",
         "answered_at": "option<datetime>",
+        "hash": "option<bytes>",
     },
     "approval_request": {
-        "workflow": WORKFLOW,
+        "workflow": OF_WORKFLOW,
         "run": OF_RUN,
         "root_run_id": "string",
         "call_id": "string",
@@ -275,6 +312,7 @@ TABLES: dict[str, dict[str, str]] = {
         "note": "string",
         "created_at": "datetime",
         "decided_at": "option<datetime>",
+        "hash": "option<bytes>",
     },
     "audit": {
         "workflow": WORKFLOW,
@@ -298,7 +336,7 @@ TABLES: dict[str, dict[str, str]] = {
         "about": "string",
         "created_at": "datetime",
         "recency": "int VALUE -time::micros(created_at)",
-        "search": "string",
+        "search": "option<string>",
     },
     "spent": {
         "workflow_id": "string",
@@ -310,9 +348,9 @@ TABLES: dict[str, dict[str, str]] = {
         "requests": "int",
         "duration_ms": "int",
     },
-    "prompt_frame": {"workflow": WORKFLOW, "system": "string", "tools": "string"},
+    "prompt_frame": {"workflow": WORKFLOW, "system": TEXT, "tools": TEXT, "hash": "option<bytes>"},
     "report": {
-        "workflow": WORKFLOW,
+        "workflow": OF_WORKFLOW,
         "run_id": "string",
         "name": "string",
         "size": "int",
@@ -320,7 +358,95 @@ TABLES: dict[str, dict[str, str]] = {
         "author": "string",
         "created_at": "datetime",
         "updated_at": "datetime",
-        "search": "string",
+        "search": "option<string>",
+        "hash": "option<bytes>",
+    },
+    "mcp_server": {
+        "name": "string",
+        "config": "string",
+        "known": "string",
+        "created_at": "datetime",
+        "hash": "option<bytes>",
+    },
+    "project": {
+        "name": "string",
+        "folded": "string",
+        "root": "string",
+        "loaded": "bool",
+        "watched": "bool",
+        "embedded": "bool",
+        "pending": "bool",
+        "stamp": "option<string>",
+        "created_at": "datetime",
+        "updated_at": "datetime",
+        "ingested_at": "option<datetime>",
+        "readable": "option<array<string>>",
+        "cut": "option<string>",
+        "leaving": "option<bool>",
+    },
+    "project_file": {
+        "project": "record<project>",
+        "path": "string",
+        "hash": "string",
+        "size": "int",
+        "kind": "string",
+        "language": "string",
+        "symbols": "string",
+        "related": "bool",
+        "problem": "string",
+        "skipped": "bool",
+    },
+    "entity": {
+        "kind": "string",
+        "type": "string",
+        "name": "string",
+        "qualified": "string",
+        "path": "string",
+        "language": "string",
+        "start_line": "int",
+        "end_line": "int",
+        "signature": "string",
+        "docstring": "string",
+        "text": "string",
+        "parent": "option<record<entity>>",
+        "digest": "string",
+        "terms": "bytes",
+    },
+    "text_vector": {"embedder": "string", "digest": "string", "vector": "bytes"},
+    "relates": {"kind": "string", "confidence": "float", "line": "int"},
+    "memory_bin": {
+        "workflow": OF_ANY_WORKFLOW,
+        "type": "string",
+        "content": "string",
+        "importance": "float",
+        "priority": "option<float>",
+        "tags": "array<string>",
+        "source": "string",
+        "agent_source": "string",
+        "run_id": "string",
+        "turn_id": "string",
+        "proposed": "bool",
+        "origin": "string",
+        "edited": "bool",
+        "retrieved_by": "array<string>",
+        "tainted": "array<string>",
+        "embedder": "string",
+        "created_at": "datetime",
+        "updated_at": "datetime",
+        "expires_at": "option<datetime>",
+        "recency": "int VALUE -time::micros(deleted_at)",
+        "deleted_at": "datetime",
+        "merged": "option<string>",
+    },
+    "prompt": {
+        "name": "string",
+        "folded": "string",
+        "description": "string",
+        "content": "string",
+        "tainted": "array<string>",
+        "created_at": "datetime",
+        "updated_at": "datetime",
+        "hash": "option<bytes>",
     },
 }
 
@@ -328,38 +454,47 @@ INDEXES: dict[str, dict[str, str]] = {
     "agent": {"by_name": "name UNIQUE"},
     "model": {"by_provider": "provider, name UNIQUE"},
     "workflow": {"shown": "deleted, unpinned, recency", "filed": "deleted, archived, filed, unpinned, recency"},
-    "run": {"by_workflow": "workflow, created_at", "by_status": "status", "by_parent": "parent_run", "by_team": "correlation_id"},
+    "run": {
+        "by_workflow": "workflow, created_at",
+        "by_status": "status",
+        "by_parent": "parent_run",
+        "by_team": "correlation_id",
+    },
     "run_event": {"by_run": "run, seq UNIQUE", "by_stream": "workflow, stream_from"},
     "partial_reply": {"by_workflow": "workflow"},
     "message": {"newest": "workflow, back", "pinned": "workflow, pinned, seq"},
-    "tool_execution": {"by_run": "run", "by_message": "message_id", "newest": "workflow, recency"},
+    "tool_execution": {"by_run": "run", "newest": "workflow, recency", "by_server": "server, recency"},
     "task": {"by_position": "workflow, position"},
-    "memory": {"newest": "workflow, recency", "by_type": "type, recency", "by_origin": "origin"},
+    "memory": {
+        "newest": "workflow, recency",
+        "by_type": "type, recency",
+        "by_origin": "origin",
+        "by_turn": "turn_id",
+    },
     "memory_vector": {"by_embedder": "embedder, memory", "by_memory": "memory", "by_workflow": "workflow"},
     "user_question": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
     "approval_request": {"by_workflow": "workflow, created_at", "by_status": "status, created_at"},
-    "audit": {"newest": "recency", "by_workflow": "workflow, recency", "by_run": "run"},
+    "audit": {"newest": "recency", "by_workflow": "workflow, recency"},
     "prompt_frame": {"by_workflow": "workflow"},
     "spent": {"by_time": "time", "by_workflow": "workflow_id"},
     "report": {"by_name": "workflow, name UNIQUE"},
+    "project": {"by_name": "folded UNIQUE"},
+    "memory_bin": {"newest": "recency", "by_workflow": "workflow"},
+    "prompt": {"by_name": "folded UNIQUE"},
 }
+RELATIONS = {"relates": "TYPE RELATION IN entity OUT entity"}
+"""Edge tables: ``entity->relates->entity``."""
 
-SEARCHED = ("message", "tool_execution", "memory", "report")
 
-
-@migration(1, "first tables")
-async def first_tables(db: Migrator) -> None:
-    """Create everything the first version stores."""
+@migration(0, 14, "first version")
+async def first_version(db: Migrator) -> None:
+    """Create all tables; those of a creation that was cut off are defined anew."""
     statements = [
-        "DEFINE ANALYZER IF NOT EXISTS english TOKENIZERS blank FILTERS snowball(english)",
-        "DEFINE ANALYZER IF NOT EXISTS french TOKENIZERS blank FILTERS snowball(french)",
+        f"DEFINE ANALYZER OVERWRITE {language} TOKENIZERS blank FILTERS snowball({language})" for language in ("english", "french")
     ]
     for table, fields in TABLES.items():
-        statements.append(f"DEFINE TABLE IF NOT EXISTS {table} SCHEMAFULL")
-        statements += [f"DEFINE FIELD IF NOT EXISTS {name} ON {table} TYPE {kind}" for name, kind in fields.items()]
+        statements.append(f"DEFINE TABLE OVERWRITE {table} {RELATIONS.get(table, '')} SCHEMAFULL")
+        statements += [f"DEFINE FIELD OVERWRITE {name} ON {table} TYPE {kind}" for name, kind in fields.items()]
     for table, indexes in INDEXES.items():
-        statements += [f"DEFINE INDEX IF NOT EXISTS {name} ON {table} FIELDS {fields}" for name, fields in indexes.items()]
-    statements += [
-        f"DEFINE INDEX IF NOT EXISTS full_text ON {table} FIELDS search FULLTEXT ANALYZER english BM25(1.2,0.75)" for table in SEARCHED
-    ]
+        statements += [f"DEFINE INDEX OVERWRITE {name} ON {table} FIELDS {fields}" for name, fields in indexes.items()]
     await db.run(";\n".join(statements) + ";")
