@@ -124,7 +124,6 @@ class Program(QObject):
         self.bridge.engine_closed.connect(self._on_closed)
         self.bridge.changed.connect(self._on_changed)
 
-    # -- running --------------------------------------------------------------------------------------------------------------
     def run(self) -> int:
         """Paint the window, then call ``painted`` and load everything else; returns the exit status."""
         self.window.show()
@@ -218,7 +217,6 @@ class Program(QObject):
         self._quick_asked.emit()
         return True
 
-    # -- engine ---------------------------------------------------------------------------------------------------------------
     async def _on_opened(self) -> None:
         settings = await self.bridge.engine.settings.get()
         self._follow_language(settings.language)  # an engine that is opened again takes the stored one itself
@@ -281,7 +279,6 @@ class Program(QObject):
     async def _publish(self) -> None:
         await self.window.settings.publish(await self.bridge.engine.settings.get())
 
-    # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:
         self._language = ""
         self._switch_language(code)
@@ -293,7 +290,6 @@ class Program(QObject):
 
         self._shown_language = switch_language(code)
 
-    # -- the end ----------------------------------------------------------------------------------------------------------------
     def _on_closing(self) -> None:
         if self._closing:
             return
@@ -329,7 +325,6 @@ class Program(QObject):
         if self._closing and self._closed is not None:
             self._closed.set()
 
-    # -- crash ------------------------------------------------------------------------------------------------------------------
     def _show_crash(self, text: str, path: str) -> None:
         """Tell the person, keep the draft, offer to copy the report. What fails again meanwhile has its report in the folder of logs."""
         from atelier_desk.desktop.widgets.message_box import MessageBox
@@ -348,7 +343,6 @@ class Program(QObject):
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         box.open()
 
-    # -- first look ---------------------------------------------------------------------------------------------------------------
     def _first_paint_path(self) -> Path | None:
         return self._data_dir / FIRST_PAINT_FILE if self._data_dir is not None else None
 

@@ -92,7 +92,6 @@ class Bridge(QObject):
         self.ready = False
         self._closing = False
 
-    # -- life -----------------------------------------------------------------------------------------------------------------
     def start_engine(self) -> None:
         """Open the engine on its own thread; ``engine_opened`` or ``engine_failed`` follows."""
         from atelier_desk.desktop.engine_thread import EngineThread, open_engine
@@ -128,7 +127,6 @@ class Bridge(QObject):
     def data_dir(self) -> Path | None:
         return self._data_dir
 
-    # -- calls ----------------------------------------------------------------------------------------------------------------
     @property
     def engine(self) -> EngineCalls:
         """The engine's services. Awaiting one of their methods runs it on the engine's loop; cancelling one side cancels the other.
@@ -162,7 +160,6 @@ class Bridge(QObject):
         with contextlib.suppress(RuntimeError):  # the window is gone already
             self.failed.emit(problem)
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _attach(self, engine: Atelier) -> None:
         """On the engine's thread: subscribe before anybody can miss an event."""
         engine.bus.subscribe(self.post)

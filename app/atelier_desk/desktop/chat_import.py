@@ -121,7 +121,6 @@ class ChatImportDialog(QDialog):
         bind(self._fill, on="language")
         self._work(self._preview_file, N_("Reading the file…"))
 
-    # -- work -------------------------------------------------------------------------------------------------------------------------
     def _work(self, work: Callable[[], object], what: str) -> None:
         self._read = (0, 0)
         self._timer.start()
@@ -182,7 +181,6 @@ class ChatImportDialog(QDialog):
         self.busy.cancel()
         super().reject()
 
-    # -- list -------------------------------------------------------------------------------------------------------------------------
     def chosen(self) -> list[str]:
         """Keys of the chats that are ticked, whether the filter shows them or not."""
         items = (self.list.item(row) for row in range(self.list.count()))

@@ -94,7 +94,6 @@ class QuickAsk(QWidget):
         self.setMinimumWidth(theme().px(WIDTH))
         self.adjustSize()
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------
     def send(self) -> None:
         """Make a workflow of what the field says. One that works already goes on in the background."""
         text = self.field.text().strip()
@@ -132,7 +131,6 @@ class QuickAsk(QWidget):
             self.hide()
             self.open_requested.emit(self.workflow_id)
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id != self.workflow_id or not self.workflow_id or event.depth:
             return

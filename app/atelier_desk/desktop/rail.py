@@ -279,7 +279,6 @@ class Rail(QWidget):
             self._make_pane(name)
         self._refold()
 
-    # -- the strip, and opening by itself -----------------------------------------------------------------------------------------------
     def _filled(self) -> list[str]:
         return [name for name in self._usual if name in self.panes and self.panes[name].notable]
 
@@ -316,7 +315,6 @@ class Rail(QWidget):
         beside = any(self.drawer.at_side(name) and not dock.isHidden() for name, dock in self.docks.items())
         self.strip.setVisible(not self._aside and (self.drawer.narrow or not beside))
 
-    # -- folding ----------------------------------------------------------------------------------------------------------------------
     def _refold(self, *_: object) -> None:
         """Unfold at once what may not be folded any more, when the panes have their places; fold a moment later what may."""
         self._open_first()

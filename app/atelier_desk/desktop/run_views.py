@@ -74,14 +74,12 @@ class RunViewController(QObject):
         self.close_replay()
         self.refresh_actions()
 
-    # -- step mode ------------------------------------------------------------------------------------------------------------
     def set_step_mode(self, on: bool) -> None:
         """Whether the next message starts a run that waits before each step; a run in view follows at once."""
         self._window.chat.sending.stepping = on
         self.step_bar.set_stepping(on)
         self.step_toggle.setVisible(on)
 
-    # -- agents and requests --------------------------------------------------------------------------------------------------
     def open_agent(self, run_id: str) -> None:
         """Show a sub-agent's transcript in the conversation's place."""
         self.close_replay()
@@ -94,7 +92,6 @@ class RunViewController(QObject):
         assert isinstance(context, ContextPane)
         context.show_run(run_id, seq)
 
-    # -- the past -------------------------------------------------------------------------------------------------------------
     def open_replay(self) -> None:
         """Replay the newest turn of the workflow in view."""
         self._bridge.jobs.start(self._open_newest(self._window.chat.workflow_id))

@@ -97,7 +97,6 @@ class SideDrawer(QObject):
         pages.installEventFilter(self)
         sidebar.installEventFilter(self)
 
-    # -- what is shown ----------------------------------------------------------------------------------------------------------------
     def at_side(self, name: str) -> bool:
         """Whether a pane is docked at a side, and not torn off or below the conversation."""
         dock = self._docks[name]
@@ -185,7 +184,6 @@ class SideDrawer(QObject):
             if name in wanted:
                 self._docks[name].raise_()
 
-    # -- lying over the conversation --------------------------------------------------------------------------------------------------
     def _open_over(self) -> None:
         if self._over is None:
             return

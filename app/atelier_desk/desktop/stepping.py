@@ -74,7 +74,6 @@ class StepBar(QFrame):
         tint(self.on, "play", "text", 14)
         bind(self._update_texts)
 
-    # -- what waits -----------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         """Watch this workflow; empty watches none."""
         self.workflow_id = workflow_id
@@ -118,7 +117,6 @@ class StepBar(QFrame):
         if bool(waiting) != before:
             self.waiting_changed.emit(bool(waiting))
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def take_step(self) -> None:
         """One step of everything that waits."""
         self._each(self.bridge.engine.runs.steering.step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
@@ -174,7 +172,6 @@ class StepBar(QFrame):
         """A run that paused because step mode was switched on: make it a stepping one, which waits before its next step."""
         await self.bridge.engine.stepping.from_pause(run_id)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def _update_texts(self) -> None:
         self.next.setEnabled(not self._busy)
         self.on.setEnabled(not self._busy)

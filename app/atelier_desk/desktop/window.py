@@ -114,7 +114,6 @@ class MainWindow(WindowActions):
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
 
-    # -- life -----------------------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
         """Make what the first paint did not need: the actions, the conversation, the panes and the question presenter."""
         if self.presenter is not None:
@@ -270,7 +269,6 @@ class MainWindow(WindowActions):
         self.pages.setCurrentWidget(self.opening)
         self.opening.setFocus()
 
-    # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
         """Geometry and layout as ``settings.window`` keeps them."""
         return {
@@ -360,7 +358,6 @@ class MainWindow(WindowActions):
             if spec.name in buttons:
                 bind_text(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))
 
-    # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:
         """The menu of all actions, at the foot of the left column."""
         menu = QMenu(self)
@@ -369,7 +366,6 @@ class MainWindow(WindowActions):
         button = self.sidebar.foot.menu
         menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
 
-    # -- reactions --------------------------------------------------------------------------------------------------------------
     def _on_shown(self, workflow_id: str) -> None:
         self.sidebar.select(workflow_id)
         self.rail.set_workflow(workflow_id)

@@ -59,7 +59,6 @@ class WindowActions(WindowParts):
     _guide_window: GuideWindow | None = None
     _tray: Tray | None = None
 
-    # -- what they share ------------------------------------------------------------------------------------------------------
     def _refresh_actions(self) -> None:
         """Only what can be done now can be chosen."""
         there = bool(self.chat.workflow_id)
@@ -79,7 +78,6 @@ class WindowActions(WindowParts):
         """Give every column its usual width at the present size of text."""
         raise NotImplementedError
 
-    # -- workflows ------------------------------------------------------------------------------------------------------------
     @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus", early="later")
     def new_workflow(self) -> None:
         self.rail.drawer.shut()  # it would lie over the page that was asked for
@@ -215,7 +213,6 @@ class WindowActions(WindowParts):
     def pinned_messages(self) -> None:
         self.chat.pinned.open()
 
-    # -- runs -----------------------------------------------------------------------------------------------------------------
     @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="circle-stop")
     def stop_run(self) -> None:
         self.chat.stop()
@@ -290,7 +287,6 @@ class WindowActions(WindowParts):
         else:
             self.toasts.show(_("Select some text first: in a message, a diff or a report."))
 
-    # -- views ----------------------------------------------------------------------------------------------------------------
     @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
     def jump_to_latest(self) -> None:
         self.chat.view.scroll_to_end()
@@ -346,7 +342,6 @@ class WindowActions(WindowParts):
     def normal_text(self) -> None:
         self._set(font_scale=100)
 
-    # -- the program ----------------------------------------------------------------------------------------------------------
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
         from atelier_desk.desktop.palette import CommandPalette

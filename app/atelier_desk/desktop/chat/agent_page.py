@@ -89,7 +89,6 @@ class AgentPage(QWidget):
     def member(self) -> Member:
         return self._team.get(self.run_id) or Member(self.run_id)
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
     def open(self, run_id: str, message_id: str = "") -> None:
         """Show this sub-agent, from its end or at one of its messages."""
         if run_id == self.run_id:
@@ -142,7 +141,6 @@ class AgentPage(QWidget):
         details = {"parent": self._above()}
         return [Entry(f"report-{self.run_id}", "notice", run_id=self.run_id, topic="agent_report", content=report, details=details)]
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changes(self, run_id: str, changes: list[Change]) -> None:
         if run_id != self.run_id:
             return
@@ -213,7 +211,6 @@ class AgentPage(QWidget):
             now = self._team.now()
             self._figures.setText(figures(self._team.state.shown(self.run_id, now)))
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def _on_crumb(self, run_id: str) -> None:
         path = self._team.state.path(run_id)
         if not path or path[0].run_id == run_id:

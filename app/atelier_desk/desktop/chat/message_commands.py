@@ -134,7 +134,6 @@ class MessageCommands(QObject):
         self.speaker = Speaker(self)
         self._spoken: bool | None = None
 
-    # -- the menu and the palette -----------------------------------------------------------------------------------------------
     def register(self, registry: ActionRegistry) -> None:
         """Each command as an action, for the message with the keyboard focus, else the newest one it fits."""
         for command in COMMANDS:
@@ -222,7 +221,6 @@ class MessageCommands(QObject):
         answers = [entry for entry in view.entries if applies(entry)]
         return next((entry for entry in reversed(answers) if entry.kind == "assistant"), answers[-1] if answers else None)
 
-    # -- what they do -----------------------------------------------------------------------------------------------------------
     def copy(self, entry: Entry, selected: str = "") -> None:
         """With its form and tables for text processors, as Markdown for the others."""
         self._host.copy(selected or entry.content, formatted=not selected and entry.kind != "user")

@@ -182,7 +182,6 @@ class ChatPanel(QWidget):
 
             chain(field, (each for card in waiting_cards(self) for each in card.stops()))
 
-    # -- which workflow -------------------------------------------------------------------------------------------------------
     @property
     def workflow_id(self) -> str:
         return self.pages.workflow_id
@@ -302,7 +301,6 @@ class ChatPanel(QWidget):
             self._above_composer.addWidget(self._starter)
         self._starter.set_model(provider, model)
 
-    # -- sub-agents -----------------------------------------------------------------------------------------------------------
     def open_agent(self, run_id: str, message_id: str = "") -> None:
         """Show a sub-agent's own transcript in place of the conversation, at a message; the turn's own run leads back to that."""
         if run_id in {"", self.team.root} or not self.workflow_id:
@@ -341,7 +339,6 @@ class ChatPanel(QWidget):
         if self._starter is not None:
             self._starter.cover(covered)
 
-    # -- what a person does to it ---------------------------------------------------------------------------------------------
     def stop(self) -> None:
         """Cancel the run of the workflow in view; before that a message that still waits for what it calls."""
         if self.sending.stop_waiting():
@@ -386,7 +383,6 @@ class ChatPanel(QWidget):
         first = page.composer if page is not None and page.run_id and page.composer.isVisible() else self.bottom
         return self.height() - first.mapTo(self, QPoint()).y()
 
-    # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
         for kind, entry in changes:
             if kind == "append":
@@ -456,7 +452,6 @@ class ChatPanel(QWidget):
         """Bring a message into view: of the conversation, loading older pages until it is there, or of a sub-agent."""
         self.finder.reveal(row_id)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def _show_empty(self, empty: bool) -> None:
         if self.agent_page is None or not self.agent_page.run_id:
             self._stack.setCurrentIndex(1 if empty else 0)

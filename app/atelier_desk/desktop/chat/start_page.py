@@ -247,7 +247,6 @@ class StartPage(QScrollArea):
         )
         return box
 
-    # -- what it shows ----------------------------------------------------------------------------------------------------------
     def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:
         """The agents that can answer, the id of the one that will, and what the model of each is called, by the agent's id."""
         before = [(each.id, each.updated_at, self._labels[each.id]) for each in self._agents]
@@ -319,7 +318,6 @@ class StartPage(QScrollArea):
         if topic == "workflow" and self.isVisible():
             self._debouncer.ask()
 
-    # -- looks ------------------------------------------------------------------------------------------------------------------
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.reload()

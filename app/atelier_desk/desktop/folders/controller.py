@@ -61,7 +61,6 @@ class FolderController(QObject):
             application.applicationStateChanged.connect(self._on_state)
         bridge.changed.connect(self._on_changed)
 
-    # -- what it knows ----------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow: Workflow | None) -> None:
         """Another workflow is in view; None: the page of a new one."""
         self.workflow_id = workflow.id if workflow is not None else ""
@@ -107,7 +106,6 @@ class FolderController(QObject):
             self._watch()
             self.changed.emit()
 
-    # -- whether they are there ---------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
         """Look again whether the folders are there."""
         if self.folders and self._bridge.ready:
@@ -144,7 +142,6 @@ class FolderController(QObject):
         if topic == "file" and not key and self.folders:
             self._bridge.jobs.start(self._read(self.folders), f"folders {id(self)}")
 
-    # -- changing ---------------------------------------------------------------------------------------------------------------
     def ask(self) -> None:
         """Let the person choose a folder."""
         from atelier_desk.desktop.settings.files import ask_folder

@@ -74,8 +74,6 @@ class OfferBar(QFrame):
         )
         self._text.setToolTip(folder)
 
-    # -- answers ----------------------------------------------------------------------------------------------------------------
-
     def accept(self) -> None:
         """Make it a project and read it."""
         self._answer(True)

@@ -142,8 +142,6 @@ class OverviewPage(QWidget):
             box.clicked.connect(lambda on, name=name: self.switched.emit(name, on))
         return card
 
-    # -- showing ----------------------------------------------------------------------------------------------------------------
-
     def show_project(self, project: Project, counted: ProjectStatistics | None, problems: Sequence[FileProblem]) -> None:
         """Show this one; without figures while they are being counted."""
         self.counted = counted is not None

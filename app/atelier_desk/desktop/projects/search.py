@@ -79,8 +79,6 @@ class SearchPage(QWidget):
         self._update_kinds()
         bind(self._fill, on="language")
 
-    # -- which ------------------------------------------------------------------------------------------------------------------
-
     def show_projects(self, projects: Sequence[Project]) -> None:
         """The projects that can be searched."""
         rows = [(each.id, each.name) for each in projects]
@@ -152,8 +150,6 @@ class SearchPage(QWidget):
         mark(self.count, "error")
         bind_text(self.count, made(text))
 
-    # -- kinds ------------------------------------------------------------------------------------------------------------------
-
     def _open_kinds(self) -> None:
         menu = QMenu(self)
         menu.setObjectName("project-search-kind-menu")
@@ -185,8 +181,6 @@ class SearchPage(QWidget):
         if len(self.kinds) == 1:
             return _(KIND_WORDS[next(iter(self.kinds))])
         return ngettext("{n} kind", "{n} kinds", len(self.kinds))
-
-    # -- choosing ---------------------------------------------------------------------------------------------------------------
 
     @property
     def chosen(self) -> Entity | None:

@@ -83,8 +83,6 @@ class ProjectsWindow(QWidget):
         self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
         bind_text(self, title=N_("Projects"))
 
-    # -- building ---------------------------------------------------------------------------------------------------------------
-
     def _build(self) -> None:
         side = control(QWidget(self), look="side")
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -140,8 +138,6 @@ class ProjectsWindow(QWidget):
             QShortcut(QKeySequence(key), self).activated.connect(action)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self.find_here)
-
-    # -- what is shown ----------------------------------------------------------------------------------------------------------
 
     @property
     def project(self) -> Project | None:
@@ -225,8 +221,6 @@ class ProjectsWindow(QWidget):
             self.search.enter()
         self.code.refresh()
 
-    # -- pages ------------------------------------------------------------------------------------------------------------------
-
     def open_search(self, text: str = "") -> None:
         """The search, in the chosen project; of a window that is only just opening once its projects are known."""
         if self.project is None:
@@ -259,8 +253,6 @@ class ProjectsWindow(QWidget):
         self.tabs.setCurrentIndex(3)
         self.code.show_entity(entity)
         self.code.text.setFocus()
-
-    # -- workflow_actions ------------------------------------------------------------------------------------------------------------------
 
     def new_project(self, folder: str = "") -> CreateDialog:
         """Ask for a new project."""

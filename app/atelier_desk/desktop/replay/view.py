@@ -78,7 +78,6 @@ class ReplayView(QWidget):
         """Let the Tab key go through the messages as they stand."""
         self.view.order_stops()
 
-    # -- building -------------------------------------------------------------------------------------------------------------
     def _build(self) -> None:
         self.view = ChatView(self._make_widget, self)
         self.view.setObjectName("replay-transcript")
@@ -180,7 +179,6 @@ class ReplayView(QWidget):
 
         return make_widget(entry, self.host, parent)
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
     async def open(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
         """Show a turn as it was after stream event ``seq``; 0 shows its end."""
         timeline: Timeline = await self.bridge.engine.teams.timeline(root_run_id)
@@ -212,7 +210,6 @@ class ReplayView(QWidget):
         self.scrubber.setValue(self.player.place)
         self.scrubber.blockSignals(False)
 
-    # -- moving ---------------------------------------------------------------------------------------------------------------
     @property
     def mark(self) -> TimelineMark | None:
         """The event the replay stands at."""
@@ -257,7 +254,6 @@ class ReplayView(QWidget):
         else:
             self.player.shown()
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def show_agent(self, run_id: str) -> None:
         """Show another agent's transcript at the same moment."""
         self._agent = run_id

@@ -170,7 +170,6 @@ class WorkflowListView(QListView):
             self._several = several
             self.viewport().update()
 
-    # -- the pointer ----------------------------------------------------------------------------------------------------------------
     def mousePressEvent(self, event: QMouseEvent) -> None:
         place = event.position().toPoint()
         index = self.indexAt(place)
@@ -217,7 +216,6 @@ class WorkflowListView(QListView):
             self.selectionModel().setCurrentIndex(shown, _SELECT.NoUpdate)  # Qt would take the first row, which is another
         super().focusInEvent(event)
 
-    # -- the keyboard ---------------------------------------------------------------------------------------------------------------
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.state() == self.State.EditingState or not self._key(event):
             super().keyPressEvent(event)

@@ -227,7 +227,6 @@ class WorkflowModel(QAbstractListModel):
         row = self.row_at(index)
         return row.workflow if row is not None else None
 
-    # -- Qt -------------------------------------------------------------------------------------------------------------------
     def rowCount(self, parent: Index = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
@@ -268,7 +267,6 @@ class WorkflowModel(QAbstractListModel):
         # A fold takes the focus and is opened by Enter, but is no part of a selection.
         return usual if row.hit is not None else Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDropEnabled
 
-    # -- dragging ---------------------------------------------------------------------------------------------------------------
     def mimeTypes(self) -> list[str]:
         return [DRAGGED]
 

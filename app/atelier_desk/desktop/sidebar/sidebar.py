@@ -139,7 +139,6 @@ class Sidebar(QWidget):
         made.gone.connect(self.workflow_gone)
         return made
 
-    # -- list -----------------------------------------------------------------------------------------------------------------
     def reload(self) -> None:
         """Read the list again; a reading that is under way is given up."""
         self._loading = self.bridge.jobs.start(self.load(), "sidebar")
@@ -241,7 +240,6 @@ class Sidebar(QWidget):
         if topic in {"workflow", "question", "approval"}:
             self._reload_timer.ask()
 
-    # -- changing -------------------------------------------------------------------------------------------------------------
     def rename_current(self) -> None:
         """Edit the name of the workflow in view, in place."""
         self._edit(self.current_id)
@@ -277,7 +275,6 @@ class Sidebar(QWidget):
                 return True
         return super().eventFilter(watched, event)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def _apply_style(self) -> None:
         look = theme()
         bind_text(self.new)

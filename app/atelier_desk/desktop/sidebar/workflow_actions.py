@@ -127,7 +127,6 @@ class WorkflowActions(QObject):
         """The folders there are."""
         return sorted({each.collection for each in self._known() if each.collection and not each.archived}, key=str.casefold)
 
-    # -- deleting ---------------------------------------------------------------------------------------------------------------------
     def delete(self, ids: Ids) -> None:
         """Delete at once; one undo brings all of them back."""
         wanted = tuple(ids)
@@ -165,7 +164,6 @@ class WorkflowActions(QObject):
             lost = ngettext("{n} workflow deleted permanently", "{n} workflows deleted permanently", len(ids))
             self._toasts.show(_("“{name}” deleted permanently", name=names[0]) if len(ids) == 1 else lost)
 
-    # -- order ------------------------------------------------------------------------------------------------------------------------
     def pin(self, ids: Ids) -> None:
         """Pin them; when all of them are pinned already, take the pins away."""
         on = not all(each.pinned for each in self.find(ids))
@@ -251,7 +249,6 @@ class WorkflowActions(QObject):
         """Take everything out of a folder; without a workflow it is gone."""
         self.move([each.id for each in self._known() if each.collection == folder], "")
 
-    # -- copies and files -----------------------------------------------------------------------------------------------------------
     def duplicate(self, workflow_id: str) -> None:
         self._bridge.jobs.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
 
@@ -332,7 +329,6 @@ class WorkflowActions(QObject):
         made.status_changed.connect(self._toasts.show)
         return made
 
-    # -- titles -----------------------------------------------------------------------------------------------------------------------
     def suggest_title(self, workflow_id: str) -> None:
         """Have the model name it; Stop and Undo are offered."""
         task = self._bridge.jobs.once(("title", workflow_id), lambda: self._title(workflow_id))
@@ -355,7 +351,6 @@ class WorkflowActions(QObject):
             undo = self._bridge.jobs.start
             self._toasts.offer_undo(_("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old)))
 
-    # -- the menus --------------------------------------------------------------------------------------------------------------------
     def menu(self, ids: Ids, rename: Callable[[str], object]) -> QMenu:
         """What can be done with these; ``rename`` begins the editing of a name."""
         found, look = self.find(ids), theme()

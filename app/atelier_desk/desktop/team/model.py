@@ -68,7 +68,6 @@ class TeamModel(QObject):
     def get(self, run_id: str) -> Member | None:
         return self.state.members.get(run_id)
 
-    # -- which workflow ---------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str, root: str = "") -> None:
         """Forget the one before. ``root`` is the newest turn's run when it is known; its tree is read at once."""
         self.workflow_id, self.root = workflow_id, root
@@ -94,7 +93,6 @@ class TeamModel(QObject):
         self.root = self.root or tree.run_id
         self._mark(self.state.load(tree))
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> None:
         """One event of the workflow in view."""
         kind = event.chunk_type.value
@@ -130,7 +128,6 @@ class TeamModel(QObject):
         if told:
             self.changed.emit(told)
 
-    # -- queries --------------------------------------------------------------------------------------------------------------
     def _reload_now(self) -> None:
         roots, self._reloads = self._reloads, set()
         if self._bridge is not None:

@@ -162,7 +162,6 @@ class TeamState:
         self.members.clear()
         self._below.clear()
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
     def children(self, run_id: str) -> list[Member]:
         """What a run started, by stage and in the order it was planned."""
         found = [self.members[child] for child in self._below.get(run_id, ())]
@@ -228,7 +227,6 @@ class TeamState:
         """Somebody's time goes on."""
         return any(member.counting_since is not None for member in self.members.values())
 
-    # -- the engine's tree ----------------------------------------------------------------------------------------------------
     def load(self, root: AgentNode) -> set[str]:
         """Take over a tree as the engine has it; gives the runs in it."""
         taken: set[str] = set()
@@ -266,7 +264,6 @@ class TeamState:
         value, cap = pairs.get(node.limit, (0.0, 0.0))
         member.limit, member.value, member.cap = node.limit, float(value), float(cap or 0.0)
 
-    # -- stream events --------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> set[str]:
         """Take one event; gives the runs that look different now."""
         from atelier_desk.domain.stream import payloads

@@ -170,7 +170,6 @@ class PickerMenu(QFrame):
                 self._select_by_key(current)
                 self.starred.emit(key, not choice.starred)
 
-    # -- keys and clicks ------------------------------------------------------------------------------------------------------
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not self._key(event):
             super().keyPressEvent(event)
@@ -270,7 +269,6 @@ class Picker(QPushButton):
         else:
             super().keyPressEvent(event)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
         """As wide as the chosen text."""
         return QSize(min(self._width(self._full_text), theme().px(220)), theme().px(28))

@@ -170,7 +170,6 @@ class RowDelegate(QStyledItemDelegate):
         """What is shown at an index."""
         return self._of(index) if self._of is not None else index.data(RowRole) or ListRow(str(index.data() or ""))
 
-    # -- places -----------------------------------------------------------------------------------------------------------------
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row = self.row(index)
         titles = len(self._titles(row, self._width())) if row.wrap > 1 else 1
@@ -242,7 +241,6 @@ class RowDelegate(QStyledItemDelegate):
                 return True
         return super().editorEvent(event, model, option, index)
 
-    # -- renaming ---------------------------------------------------------------------------------------------------------------
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         name, most = self._rename
         field = control(QLineEdit(parent), "rename-field", name=name)
@@ -254,7 +252,6 @@ class RowDelegate(QStyledItemDelegate):
         left = self._icon(self._first_line(rect, self.row(index))).right() + 2
         editor.setGeometry(left, rect.top(), rect.right() - left, max(rect.height(), editor.sizeHint().height()))
 
-    # -- painting ---------------------------------------------------------------------------------------------------------------
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row, rect = self.row(index), QRect(option.rect)
         painter.save()

@@ -100,7 +100,6 @@ class SearchList(QListView):
         """Pixels of the lines there are, of ``most`` at most."""
         return sum(self.sizeHintForRow(row) for row in range(min(most, self.rows.rowCount()))) + 2 * self.frameWidth()
 
-    # -- the current line -------------------------------------------------------------------------------------------------------
     @property
     def current(self) -> Any:
         """The value of the current line, None where there is none."""
@@ -140,7 +139,6 @@ class SearchList(QListView):
         if (value := self.current) is not None:
             self.chosen.emit(value)
 
-    # -- keys and clicks --------------------------------------------------------------------------------------------------------
     def key(self, event: QKeyEvent) -> bool:
         """Move or choose by a key of the field; whether it was one for the list."""
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:

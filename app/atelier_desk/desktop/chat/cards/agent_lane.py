@@ -104,7 +104,6 @@ class Lane(QWidget):
         if self.member.status not in {"planned", "not_run"}:
             self._host.agent_requested.emit(self.run_id)
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
         """Show the agent as it is now."""
         member, look, ratio = self.member, theme(), self.devicePixelRatioF()

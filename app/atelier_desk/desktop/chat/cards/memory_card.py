@@ -126,7 +126,6 @@ class RememberedCard(HeadedCard):
         if bridge is not None and self._extractions:
             bridge.jobs.start(bridge.engine.runs.remembering.stop(self._extractions[0].turn_id))
 
-    # -- what a person says ------------------------------------------------------------------------------------------------------
     def accept_memory(self, memory: Memory, everywhere: bool) -> None:
         """Yes: for all workflows, or for this one alone."""
         bridge, home = self._host.bridge, memory.workflow_id or ""

@@ -163,7 +163,6 @@ class TeamCard(ToolCard):
             return _("stopped"), ""
         return super().state_text()
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changed(self, runs: frozenset[str]) -> None:
         state = self._host.team.state
         members = self.members
@@ -188,7 +187,6 @@ class TeamCard(ToolCard):
         for lane in self._lanes.values():
             lane.show_concerns()
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
         height = super().fit(width)
         if self._holder is None or self._holder.isHidden():

@@ -231,7 +231,6 @@ class WorkflowChoices(QObject):
         self.profile = profile_of(mode) if mode is not None else None
         self.shown.emit(provider, model)
 
-    # -- what is picked -------------------------------------------------------------------------------------------------------
     def _on_agent(self, agent_id: str) -> None:
         self._agent_id = agent_id
         self.choose(self.chosen.without_model())

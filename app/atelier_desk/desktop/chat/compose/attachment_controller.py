@@ -54,7 +54,6 @@ class AttachmentController(QObject):
         choices.shown.connect(lambda *_: self.show_warnings())
         composer.field.textChanged.connect(self._make_popup)
 
-    # -- adding ---------------------------------------------------------------------------------------------------------------
     def add_files(self, names: list[str]) -> None:
         """Files and folders by their paths."""
         for name in names[: self._room(len(names))]:
@@ -125,7 +124,6 @@ class AttachmentController(QObject):
     async def _read_text(self, text: str) -> PreparedAttachments:
         return await self._bridge.engine.attachments.of_bytes(_("Pasted text") + ".txt", text.encode("utf-8", "replace"))
 
-    # -- what is there --------------------------------------------------------------------------------------------------------
     async def items_of(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> list[Item]:
         """What a draft has, with the pictures of those that are ones; what is missing is left out and told."""
         found = []
@@ -203,7 +201,6 @@ class AttachmentController(QObject):
         facts = " · ".join(filter(None, (item.facts(), what.path)))
         Preview(item.name, facts, self._composer, picture=picture, text=text).open()
 
-    # -- mentions -------------------------------------------------------------------------------------------------------------
     def _make_popup(self) -> None:
         """Made when an ``@`` is typed first: most messages have none."""
         if self.popup is None and "@" in self._composer.field.toPlainText():

@@ -87,7 +87,6 @@ class Composer(QFrame):
         bind(self._show_strategies, on="language")
         bind(self._apply_style, on="look")
 
-    # -- state ----------------------------------------------------------------------------------------------------------------
     def set_running(self, running: bool) -> None:
         """The agent works: Stop is offered, and a message is queued instead of starting a turn."""
         self._running = running
@@ -137,7 +136,6 @@ class Composer(QFrame):
         self._note.setAccessibleName(text)
         self._note.setVisible(bool(text))
 
-    # -- building -------------------------------------------------------------------------------------------------------------
     def choose_strategy(self, name: str) -> None:
         """Take the next messages this way while the agent works."""
         self.strategy = name
@@ -204,7 +202,6 @@ class Composer(QFrame):
         self.set_draft("")
         self._refresh()
 
-    # -- reactions ------------------------------------------------------------------------------------------------------------
     def _on_picked(self, files: list[str]) -> None:
         from pathlib import Path
 

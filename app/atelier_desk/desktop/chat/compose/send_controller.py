@@ -104,7 +104,6 @@ class Sender(QObject):
         """What the person has written in this workflow, as far as it is loaded."""
         return [entry.content for entry in self._view.entries if entry.kind == "user" and entry.content]
 
-    # -- drafts ---------------------------------------------------------------------------------------------------------------
     def expect_workflow(self, workflow_id: str, opening: asyncio.Task[object]) -> None:
         """A workflow is being read. The first one that is gets what was written before anything was shown."""
         if not self._shown_yet:
@@ -211,7 +210,6 @@ class Sender(QObject):
                     kept.append(cast("Attachment", item.what))
         await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([kept] if kept is not None else []))
 
-    # -- messages -------------------------------------------------------------------------------------------------------------
     def send(self, text: str, items: Sequence[Item], strategy: str) -> None:
         """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
         from atelier_desk.domain.agent import Choices
@@ -318,7 +316,6 @@ class Sender(QObject):
             self._show_items([*items, *self._composer.attachments.items])
             self._on_items()
 
-    # -- turns again ----------------------------------------------------------------------------------------------------------
     def _on_continue(self, finish: str) -> None:
         """An ordinary message: it works with every kind of server, and can be seen."""
         from atelier_desk.engine.notice_text import continue_text

@@ -161,7 +161,6 @@ class Writer:
                 index += 1
         self._cursor.endEditBlock()
 
-    # -- blocks ---------------------------------------------------------------------------------------------------------------
     def _block_token(self, token: Token) -> None:
         kind = token.type
         if kind == "paragraph_open":
@@ -295,7 +294,6 @@ class Writer:
         self._cursor.setBlockFormat(form)
         self._cursor.setBlockCharFormat(chars)
 
-    # -- tables ---------------------------------------------------------------------------------------------------------------
     def _table(self, tokens: list[Token], start: int) -> int:
         """Draw the table that begins at ``start``; returns the index after its end."""
         end = next(i for i in range(start, len(tokens)) if tokens[i].type == "table_close")
@@ -357,7 +355,6 @@ class Writer:
         self._inline(token.children or [], strong=header)
         self._cursor = QTextCursor(self._document)
 
-    # -- inline ---------------------------------------------------------------------------------------------------------------
     def _inline(self, tokens: list[Token], *, strong: bool = False) -> None:
         block = self._cursor.blockFormat()
         heading = block.headingLevel()

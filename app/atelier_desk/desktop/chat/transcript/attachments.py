@@ -56,7 +56,6 @@ class AttachedChips(QWidget):
 
         return picture_menu(button, lambda: self._open(each), lambda: self._ask(each), lambda: self._copy(each))
 
-    # -- size -----------------------------------------------------------------------------------------------------------------
     def natural_width(self, most: int) -> int:
         """The width it wants, at most ``most``."""
         self._write(most)
@@ -79,7 +78,6 @@ class AttachedChips(QWidget):
                 shown = button.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, width - around - theme().px(8))
                 button.setText(shown.replace("&", "&&"))
 
-    # -- what is shown --------------------------------------------------------------------------------------------------------
     def _show_facts(self) -> None:
         self._texts: list[str] = []
         for each, button in zip(self.entries, self.buttons, strict=True):
@@ -135,7 +133,6 @@ class AttachedChips(QWidget):
         facts = {name: value for name, value in each.items() if name != "thumbnail"}
         return await service.data(self._host.team.workflow_id, Attachment.model_validate(facts))
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
     def _open(self, each: dict[str, Any]) -> None:
         if self._host.bridge is not None and each.get("sha256"):
             self._host.bridge.jobs.start(self._show(each))

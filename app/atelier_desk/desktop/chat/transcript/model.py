@@ -57,7 +57,6 @@ class Transcript:
         self._notices = 0
         self._loading: Entry | None = None
 
-    # -- stored messages ------------------------------------------------------------------------------------------------------
     def load(self, stored: Iterable[TranscriptEntry], read_to: int = 0) -> list[Entry]:
         """Begin anew with the newest page; what streams right now, and what was sent and is not stored yet, is kept at the end."""
         self.read_to = read_to
@@ -142,7 +141,6 @@ class Transcript:
         self._by_id.pop(entry.id, None)
         self.note_wait()
 
-    # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
         """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
         # A sub-agent's own events are taken twice all the same: its state is known from nothing else, and they find their items by id.

@@ -61,7 +61,6 @@ class ReplyBody(QWidget):
         """All blocks in order, the open ones last."""
         return [*self._parts, *self._live]
 
-    # -- text -----------------------------------------------------------------------------------------------------------------
     def set_text(self, text: str) -> None:
         """Show a finished text; one that was streamed up to here is only completed and frozen."""
         if self._stream is not None and text.startswith(self._text):
@@ -152,7 +151,6 @@ class ReplyBody(QWidget):
         """What is selected in any of the blocks."""
         return "\n".join(text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source()))
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
         """Stack the blocks; a finished one is measured once for each width."""
         y = 0
@@ -174,7 +172,6 @@ class ReplyBody(QWidget):
         self._heights.pop(part, None)
         self.height_changed.emit()
 
-    # -- blocks ---------------------------------------------------------------------------------------------------------------
     def _clear(self) -> None:
         for part in self.parts:
             self._drop(part)

@@ -125,7 +125,6 @@ class ChatView(QAbstractScrollArea):
         bind_text(self, name=N_("Messages of the workflow"))
         bind(self._measure_again)
 
-    # -- content --------------------------------------------------------------------------------------------------------------
     @property
     def entries(self) -> Sequence[Entry]:
         return self._entries
@@ -212,7 +211,6 @@ class ChatView(QAbstractScrollArea):
         """Say below the last item that something is waited for since this moment (``time.monotonic``); 0: nothing is."""
         self._thinking.show_since(since)
 
-    # -- moving ---------------------------------------------------------------------------------------------------------------
     def scroll_to_end(self) -> None:
         self._set_following(True)
         self._place()
@@ -247,7 +245,6 @@ class ChatView(QAbstractScrollArea):
         for widget in self._widgets.values():
             widget.highlight(needle)
 
-    # -- placing --------------------------------------------------------------------------------------------------------------
     def column_width(self) -> int:
         # Of the whole width: a scroll bar that comes has room in the margin, and moves nothing.
         return max(160, min(theme().px(CHAT_COLUMN), self.width() - 2 * _SIDE))
@@ -376,7 +373,6 @@ class ChatView(QAbstractScrollArea):
         widgets = [self._widgets[entry] for entry in sorted(self._widgets, key=self._position)]
         chain(self, (stop for widget in widgets for stop in (widget, *tab_stops(widget))))
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_value(self, value: int) -> None:
         if self._busy:
             return

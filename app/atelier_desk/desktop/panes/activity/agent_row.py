@@ -89,7 +89,6 @@ class AgentRow(QWidget):
     def _toggle(self) -> None:
         self.asked.emit("resume" if self._paused else "pause", self.run_id)
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def show_member(self, member: Member, shown: AgentUsage) -> None:
         """Draw the agent's present state; ``shown`` counts everything below it."""
         said = self.name, self._paused
@@ -135,7 +134,6 @@ class AgentRow(QWidget):
             mark(said, "small-chosen" if chosen else "small")
         self.buttons.update()
 
-    # -- writing --------------------------------------------------------------------------------------------------------------
     def write(self) -> None:
         """Open the field, or close it."""
         if self.field is not None:
@@ -175,7 +173,6 @@ class AgentRow(QWidget):
         else:
             super().keyPressEvent(event)
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def _place(self) -> None:
         self._name.show_full(self.width() // 2)
         hint = self.buttons.sizeHint()

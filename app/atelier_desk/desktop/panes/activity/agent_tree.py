@@ -84,7 +84,6 @@ class AgentTree(QTreeWidget):
         """The run of the selected row; empty when none is."""
         return next((str(item.data(0, _RunRole)) for item in self.selectedItems()), "")
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
         """Make the tree show exactly the agents of the newest turn."""
         members = self.members
@@ -210,7 +209,6 @@ class AgentTree(QTreeWidget):
         self.doItemsLayout()  # the rows below move only then
         self.scrollToItem(self._items[run_id])
 
-    # -- choosing -------------------------------------------------------------------------------------------------------------
     def choose(self, run_id: str) -> None:
         """Select an agent's row; empty selects none."""
         item = self._items.get(run_id)
@@ -251,7 +249,6 @@ class AgentTree(QTreeWidget):
                 menu.addAction(button.icon(), button.accessibleName(), button.click)
         menu.popup(place)
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def _measure(self) -> None:
         """As high as its rows and no higher, two of them at least; what does not fit is scrolled."""
         heights = [item.sizeHint(0).height() for item in self._items.values() if self._in_sight(item)]

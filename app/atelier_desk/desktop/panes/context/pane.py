@@ -91,7 +91,6 @@ class ContextPane(SeenPane):
         bind_text(self._copy, tip=N_("Copy as JSON"))
         bind(self._show, on="language")
 
-    # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
         self.list = control(QListWidget(self), "context-request-list", look="plain", name=N_("Requests to the model"))
         style_list(self.list)
@@ -162,7 +161,6 @@ class ContextPane(SeenPane):
         self._hold_rows()
         self._turn_body()
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self.turn.set_turns([])
@@ -225,7 +223,6 @@ class ContextPane(SeenPane):
             self.request = request
             self._show_request()
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def _show(self) -> None:
         there = bool(self.requests)
         self.empty.setVisible(not there)
@@ -380,7 +377,6 @@ class ContextPane(SeenPane):
         work()
         widget.blockSignals(False)
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def _toggle_pin(self) -> None:
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
@@ -428,7 +424,6 @@ class ContextPane(SeenPane):
             QGuiApplication.clipboard().setText(words.as_json(self.request))
             toast(self, _("The request was copied as JSON"))
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._turn_body()

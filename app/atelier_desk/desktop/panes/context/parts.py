@@ -90,7 +90,6 @@ class PartsBar(QWidget):
             self._fit()
             self.update()
 
-    # -- geometry -------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
         return QSize(200, self.heightForWidth(max(120, self.width())))
 

@@ -93,7 +93,6 @@ class ChangeTree(QTreeWidget):
             rest += _children(each)
         return [self._changes[id] for id in sorted(ids, reverse=True)]
 
-    # -- filling ----------------------------------------------------------------------------------------------------------------
     def _fill(self, parent: QTreeWidgetItem, above: str, node: _Node) -> None:
         folders, files = node
         for name in sorted(folders):
@@ -142,7 +141,6 @@ class ChangeTree(QTreeWidget):
     def _apply_style(self) -> None:
         self.setIndentation(theme().px(16))
 
-    # -- what a person does -------------------------------------------------------------------------------------------------------
     def _on_item(self, item: QTreeWidgetItem) -> None:
         if item.data(0, KeyRole) in self._changes:
             self.opened.emit(item.data(0, KeyRole))

@@ -159,7 +159,6 @@ class TidyDialog(QDialog):
         if pair is not None:
             self._insert(place, pair)
 
-    # -- what a person says ------------------------------------------------------------------------------------------------------
     def keep_one(self, card: PairCard, kept: str, gone: str) -> None:
         """Keep one memory of a pair, and forget the other."""
         memories = self._bridge.engine.memories

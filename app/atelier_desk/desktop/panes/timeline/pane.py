@@ -104,7 +104,6 @@ class TimelinePane(SeenPane):
         self.view.activated.connect(self._open)
         self.list.span_activated.connect(self._open)
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self.timeline = None
@@ -140,7 +139,6 @@ class TimelinePane(SeenPane):
             self.timeline = timeline
             self._show()
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def _show(self) -> None:
         self.view.show_timeline(self.timeline)
         listed = self._as_list.isChecked()
@@ -193,7 +191,6 @@ class TimelinePane(SeenPane):
         self.view.choose(span)
         self._update_status()
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def _open(self, span: Span) -> None:
         """Enter on a span: what was sent for a model request, else the agent."""
         if span.kind == "model" and span.end is not None:

@@ -80,7 +80,6 @@ class TimelineView(QAbstractScrollArea):
         bind_text(self, name=N_("Timeline of the run"))
         bind(self._describe_chosen)
 
-    # -- content --------------------------------------------------------------------------------------------------------------
     def show_timeline(self, timeline: Timeline | None) -> None:
         """Draw this team; zoom, place and selection stay while it is the same one."""
         if timeline is None or self.timeline is None or timeline.root_run_id != self.timeline.root_run_id:
@@ -109,7 +108,6 @@ class TimelineView(QAbstractScrollArea):
         self._reveal()
         self.viewport().update()
 
-    # -- geometry -------------------------------------------------------------------------------------------------------------
     @property
     def gutter(self) -> int:
         """Pixels for the agents' names at the left: a share of the width, which large text may exceed for names that need it."""
@@ -204,7 +202,6 @@ class TimelineView(QAbstractScrollArea):
         elif rect.bottom() > room.bottom():
             down.setValue(down.value() + rect.bottom() - room.bottom() + theme().px(5))
 
-    # -- zoom -----------------------------------------------------------------------------------------------------------------
     def zoom_by(self, factor: float, at: int | None = None) -> None:
         """Zoom around a place of the viewport (its middle by default), from the whole run to a thousandth of it."""
         if self.axis is None:
@@ -222,7 +219,6 @@ class TimelineView(QAbstractScrollArea):
         self.zoom = 1.0
         self._lay_out()
 
-    # -- words ----------------------------------------------------------------------------------------------------------------
     def describe(self, bar: Bar, separator: str = ", ") -> str:
         """A bar in words: who, what, how long, how it went, when."""
         return separator.join(describe_span(bar.run, bar.span, self.timeline, self.now()))
@@ -231,7 +227,6 @@ class TimelineView(QAbstractScrollArea):
         bar = self.chosen
         self.setAccessibleDescription(visible(self.describe(bar) if bar is not None else ""))
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             bar = self.bar_at(event.pos())

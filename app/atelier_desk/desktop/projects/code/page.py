@@ -133,8 +133,6 @@ class CodePage(QWidget):
             self.text.show_match(at, move=False)
         self.finder.show_found(len(found), at, more=self.text.found_more, move=move)
 
-    # -- opening ----------------------------------------------------------------------------------------------------------------
-
     def show_entity(self, entity: Entity, *, remember: bool = True) -> None:
         """Open its file at its lines."""
         if remember and self.entity is not None and self.entity.id != entity.id:
@@ -234,8 +232,6 @@ class CodePage(QWidget):
             self._update_place()
             self.jobs.start(self._show_calls(entity), "open")
 
-    # -- what can be done -------------------------------------------------------------------------------------------------------
-
     @property
     def path(self) -> Path | None:
         """The file on this machine; None for what is not on it."""
@@ -272,8 +268,6 @@ class CodePage(QWidget):
             bind_text(self.text, about=lambda: describe(entity))
             self.editor.setVisible(self.path is not None or bool(self._address))
             bind_text(self.editor, N_("Open in the browser") if self._address else N_("Open in editor"))
-
-    # -- the column -------------------------------------------------------------------------------------------------------------
 
     def _switch_side(self) -> None:
         self._side_wanted = self.side.isHidden()

@@ -46,8 +46,6 @@ class SourceText(CodeText):
         bind_text(self, name=N_("Source"))
         bind(self.apply_style, on="look")
 
-    # -- content ----------------------------------------------------------------------------------------------------------------
-
     def show_source(self, text: str, path: str, first: int = 0, last: int = 0) -> None:
         """Show a file, with the lines ``first`` to ``last`` marked and in view."""
         if text != self.toPlainText() or self._language != f"file:{path}":
@@ -156,8 +154,6 @@ class SourceText(CodeText):
             one.format.setForeground(theme().colour("on_accent" if here else "text"))
             marks.append(one)
         self.setExtraSelections(marks)
-
-    # -- look -------------------------------------------------------------------------------------------------------------------
 
     @property
     def gutter_width(self) -> int:

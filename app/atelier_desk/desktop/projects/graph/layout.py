@@ -83,9 +83,6 @@ def _clean(edges: Ints) -> Ints:
     return np.unique(edges, axis=0)
 
 
-# -- coarse copies ------------------------------------------------------------------------------------------------------------------
-
-
 def _levels(count: int, edges: Ints, random: np.random.Generator) -> list[tuple[int, Ints, Floats, Ints]]:
     """From the whole graph to its coarsest copy: number of nodes, edges, how many nodes each stands for, and which node of the next copy
     it is in."""
@@ -168,9 +165,6 @@ def _place_near(start: Floats, edges: Ints, random: np.random.Generator) -> Floa
     left = np.flatnonzero(~known)
     places[left] = middle + random.normal(size=(len(left), 2)) * np.sqrt(len(places))
     return places
-
-
-# -- springs ------------------------------------------------------------------------------------------------------------------------
 
 
 def _settle(

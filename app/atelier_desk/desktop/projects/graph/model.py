@@ -60,8 +60,6 @@ class GraphModel(QObject):
     def __len__(self) -> int:
         return len(self.entities)
 
-    # -- content ----------------------------------------------------------------------------------------------------------------
-
     def clear(self) -> None:
         """Nothing is shown."""
         self._empty()
@@ -104,8 +102,6 @@ class GraphModel(QObject):
         """Where the nodes lie; a layout that began before others came has fewer rows."""
         self.places[: len(places)] = places
         self.moved.emit()
-
-    # -- in view ----------------------------------------------------------------------------------------------------------------
 
     def show_kind(self, kind: EntityKind, on: bool) -> None:
         """Show or hide the nodes of a kind."""

@@ -71,8 +71,6 @@ class GraphPage(QWidget):
         self._connect()
         self._show_state()
 
-    # -- building ---------------------------------------------------------------------------------------------------------------
-
     def _build_top(self) -> QHBoxLayout:
         about = N_("All files with their contents and imports; Expand shows the next level")
         self.whole_project = control(QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_project_graph)
@@ -121,8 +119,6 @@ class GraphPage(QWidget):
         self.model.changed.connect(self._show_state)
         self.settler.progress.connect(lambda share: self.busy.set_progress(round(share * 100), 100))
         bind(self._fit_side)
-
-    # -- doing ------------------------------------------------------------------------------------------------------------------
 
     def show_project(self, project: Project | None) -> None:
         """Another project is chosen: its graph begins empty."""
@@ -225,8 +221,6 @@ class GraphPage(QWidget):
     def _run(self, work: Coroutine[Any, Any, None], what: str) -> None:
         self.busy.watch(self.jobs.start(work, "graph"), what)
 
-    # -- showing ----------------------------------------------------------------------------------------------------------------
-
     def _on_chosen(self, node: int) -> None:
         if node < 0:
             self.details.show_entity(None)
@@ -292,8 +286,6 @@ class GraphPage(QWidget):
             menu.addSeparator()
             menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
         menu.popup(at)
-
-    # -- the column -------------------------------------------------------------------------------------------------------------
 
     def _switch_side(self) -> None:
         self._side_wanted = self.side.isHidden()

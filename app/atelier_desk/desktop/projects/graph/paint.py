@@ -103,8 +103,6 @@ class GraphPainter:
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(area.adjusted(0, 0, -1, -1))
 
-    # -- edges ------------------------------------------------------------------------------------------------------------------
-
     def _edges(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools) -> None:
         if not len(model.edges):
             return
@@ -152,8 +150,6 @@ class GraphPainter:
             right = QPointF(tip.x() - dx * size + dy * size * 0.5, tip.y() - dy * size - dx * size * 0.5)
             path.addPolygon(QPolygonF([tip, left, right, tip]))
         painter.fillPath(path, colour)
-
-    # -- nodes ------------------------------------------------------------------------------------------------------------------
 
     def _nodes(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
         margin = theme().px(40)
@@ -209,8 +205,6 @@ class GraphPainter:
                 ring = radius(view.scale) * LARGER[int(grown[node])] + 3
                 painter.setPen(QPen(theme().colour("text"), width))
                 painter.drawEllipse(QPointF(x, y), ring, ring)
-
-    # -- names ------------------------------------------------------------------------------------------------------------------
 
     def _label(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
         """Names beside the nodes: of the chosen one and its neighbours first, then of those with most edges, while there is room."""

@@ -94,8 +94,6 @@ class GraphView(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(160, 120)
 
-    # -- what is looked at ------------------------------------------------------------------------------------------------------
-
     def view(self) -> View:
         """How it is drawn now."""
         return View(self.size(), self.scale, self.centre, self.chosen, self.hovered, self.hasFocus(), self._moving.isActive())
@@ -159,8 +157,6 @@ class GraphView(QWidget):
         self._moving.start()
         self.update()
 
-    # -- zoom -------------------------------------------------------------------------------------------------------------------
-
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom around a point of the widget, its middle by default."""
         scale = min(max(self.scale * factor, SCALES[0]), SCALES[1])
@@ -182,8 +178,6 @@ class GraphView(QWidget):
             scale = min(max(40, self.width() - room) / wide, max(40, self.height() - room) / tall)
             self.scale = float(min(max(scale, SCALES[0]), FIRST_SCALE))
         self.update()
-
-    # -- events -----------------------------------------------------------------------------------------------------------------
 
     def _on_changed(self) -> None:
         if not len(self.model):
