@@ -1,4 +1,4 @@
-"""What a running call prints, in its card: the newest lines, in their colours."""
+"""Live output of a running command in its card: the newest lines, with colors."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.support.i18n import _
 
 LIVE_LINES = 8
-"""Lines that are shown."""
+"""Number of lines shown."""
 _SIDES, _BELOW = (13, 11), 10
 
 
 class LiveOutput(QLabel):
-    """``tool-live``: hidden while there is nothing to show. When it is ``steady`` it is as high as all its lines from the beginning on, so
-    that nothing above or below moves while the output grows."""
+    """``tool-live``: hidden while there is no output.
+
+    With ``steady`` it has its full height from the start, so that nothing moves while output grows.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -32,7 +34,7 @@ class LiveOutput(QLabel):
         self.hide()
 
     def show_output(self, text: str, spans: Sequence[ansi.Span]) -> bool:
-        """Show the newest lines, each cut at the card's edge; True when it wants another height."""
+        """Show the newest lines, each cut at the card's edge; returns True if the height changes."""
         wanted = bool(text) or self.steady
         if not wanted and not self.isVisibleTo(self._card):
             return False

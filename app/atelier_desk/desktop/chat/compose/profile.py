@@ -1,4 +1,4 @@
-"""What agents may do without asking: the one control for it, in the composer."""
+"""The control for the permission profile, in the composer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from atelier_desk.presentation.permission_profiles import ALL, Profile
 from atelier_desk.support.i18n import _
 
 _ICON = 14
-"""Pixels at 100 %."""
+"""Icon size in pixels at 100 %."""
 
 
 def profile_choices() -> list[PickerItem]:
-    """All of them, from the strictest on."""
+    """All profiles, the strictest first."""
     marks = (("triangle-alert", _("take care")),)
     return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in ALL]
 
 
 class ProfilePicker(Picker):
-    """``profile-select``: the profile of the workflow in view; one that hardly asks is marked. ``chosen`` tells its name."""
+    """``profile-select``: the permission profile of the workflow in view, highlighted if it asks for little.
+
+    ``chosen`` carries the profile's name.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -32,7 +35,7 @@ class ProfilePicker(Picker):
         self.show_profile(None)
 
     def show_profile(self, profile: Profile | None) -> None:
-        """This one is in force; None hides the picker."""
+        """Show this profile; None hides the picker."""
         self._profile = profile
         self.setVisible(profile is not None)
         self._show()

@@ -1,4 +1,4 @@
-"""What is said when a turn of the transcript is answered again."""
+"""The notice shown before a turn is answered again."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ _NOT_A_PERSONS = frozenset({"prompt", "from_parent", "agent_report"})
 
 
 def regenerate_text(entries: Iterable[Entry], run_id: str, message_id: str) -> str:
-    """What goes along with a message that is changed, or a reply that is made again, and what the turn's calls changed, as far as it is
-    loaded; empty when there is nothing to say.
+    """What is sent again with an edited message or regenerated reply, and the changes by the turn's calls.
+
+    As far as it is loaded; empty if there is nothing to mention.
     """
     from atelier_desk.engine.regenerate_text import CHANGES, changed_text, repeated_text
 

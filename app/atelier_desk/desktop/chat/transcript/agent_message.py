@@ -1,4 +1,4 @@
-"""What passes between a sub-agent and its parent: a prompt, an answer, a report. A card with a heading, folded when long."""
+"""Messages between a sub-agent and its parent (prompt, answer, report): a card with a heading, folded when long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets import Card, bind, bind_text, control, label
 from atelier_desk.support.i18n import _
 
 FOLD = 260
-"""Highest a prompt is shown whole, in pixels at 100 %; a report is never folded."""
+"""Maximum height of an unfolded prompt, in pixels at 100 %; reports are never folded."""
 
 
 class AgentMessage(BodyMessage):
@@ -89,7 +89,7 @@ class AgentMessage(BodyMessage):
         mark(self._card, self._variant)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The card fills it, and shows itself that the keyboard is here."""
+        """The card fills the widget and draws the focus frame itself."""
 
     def _title(self) -> str:
         above = str(self.entry.details.get("parent") or "")

@@ -1,4 +1,4 @@
-"""A place inside one item of a transcript, which a search can reach."""
+"""A position inside an item of a transcript, as a search target."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 TEXT: Final = "text"
 THOUGHTS: Final = "thoughts"
 HEAD: Final = "head"
-"""The line of a card that is there also while it is folded."""
+"""The head of a card, visible also while folded."""
 CALL: Final = "call"
 QUESTION: Final = "question"
 
