@@ -77,8 +77,6 @@ class DiffText(CodeText):
         self.setTextCursor(cursor)
         self.verticalScrollBar().setValue(number)
 
-    # painting ---------------------------------------------------------------------------------------------------------------------
-
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
         for number, top, height in self.lines_in_view():

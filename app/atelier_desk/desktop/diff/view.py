@@ -71,8 +71,6 @@ class DiffView(QWidget):
         bind_text(self.right, name=N_("After"))
         bind(self._write, on="language")
 
-    # what is shown ----------------------------------------------------------------------------------------------------------------
-
     def show_diff(self, diff: str, path: str = "") -> None:
         """Show a unified diff; the name of the file says how it is coloured."""
         self._rows = rows(diff)
@@ -148,8 +146,6 @@ class DiffView(QWidget):
         super().resizeEvent(event)
         self._lay_out()
 
-    # laying out -------------------------------------------------------------------------------------------------------------------
-
     def _lay_out(self, width: int | None = None) -> None:
         side = self._mode == "side" and (width or self.width()) >= theme().px(NARROW)
         self.inline.setVisible(not side)
@@ -170,8 +166,6 @@ class DiffView(QWidget):
     def _changed(self, text: DiffText, number: int) -> bool:
         place = text.places[number]
         return place < 0 or self._rows[place].kind in ("added", "removed")
-
-    # colours ----------------------------------------------------------------------------------------------------------------------
 
     def _decorate(self) -> None:
         self._work = self._worked_out()

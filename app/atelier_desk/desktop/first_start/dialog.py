@@ -89,8 +89,6 @@ class FirstStart(QDialog):
     async def _follow(self, key: str) -> None:
         self.welcome.show_settings(await self._bridge.engine.settings.get(), key)
 
-    # moving -------------------------------------------------------------------------------------------------------------------------
-
     @property
     def step(self) -> Step:
         return self.steps[self.stack.currentIndex()]

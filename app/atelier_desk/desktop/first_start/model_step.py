@@ -154,8 +154,6 @@ class ModelStep(Step):
             self._columns = columns
             self._place()
 
-    # found servers ------------------------------------------------------------------------------------------------------------------
-
     def enter(self) -> None:
         if not self._detected:
             self._detected = True
@@ -183,8 +181,6 @@ class ModelStep(Step):
         choice.tile.setEnabled(count > 0)
         choice.setEnabled(count > 0)
         self._add(choice, len(self.choices) - 1)
-
-    # choosing and trying --------------------------------------------------------------------------------------------------------------
 
     def current(self) -> TileChoice:
         return next((each for each in self.choices if each.tile.isChecked()), self.starter)

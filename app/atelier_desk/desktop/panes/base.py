@@ -93,8 +93,6 @@ class Pane(QWidget):
         self._folds = False
         bind(self._size_heading)
 
-    # what subclasses fill in ------------------------------------------------------------------------------------------------------
-
     def reload(self) -> None:
         """Read everything again; called when the workflow or one of ``topics`` changed."""
         raise NotImplementedError
@@ -125,8 +123,6 @@ class Pane(QWidget):
         """What the pane shows is what there is, for the first time or again."""
         if self._empty is not None:
             self._empty.wait(False)
-
-    # folding ----------------------------------------------------------------------------------------------------------------------
 
     def fold_when(self, empty: EmptyState) -> None:
         """While ``empty`` is what the pane shows it has nothing to show, and can be folded."""
@@ -167,8 +163,6 @@ class Pane(QWidget):
         if watched is self._empty and event.type() in (QEvent.Type.ShowToParent, QEvent.Type.HideToParent):
             self.filled.emit()
         return super().eventFilter(watched, event)
-
-    # helpers ----------------------------------------------------------------------------------------------------------------------
 
     def schedule_reload(self) -> None:
         """Reload a moment from now, once for many calls."""

@@ -105,8 +105,6 @@ class ReportsPane(Pane):
         self._set_editing(False)
         return self._reader
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open = ""
@@ -156,8 +154,6 @@ class ReportsPane(Pane):
             self._stack.setCurrentWidget(self._reader)
         else:
             self._stack.setCurrentWidget(self.list if count else self.empty)
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     @property
     def editing(self) -> bool:

@@ -62,8 +62,6 @@ class ApprovalCard(ApprovalFrame):
         self.approvals.watch(self, self.request)
         self._preview_changes()
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def _build(self) -> None:
         self.head = ApprovalHeader(self)
         self.head.show_requested.connect(lambda: self.show_requested.emit(self.request.workflow_id))
@@ -104,8 +102,6 @@ class ApprovalCard(ApprovalFrame):
         self.arguments.caret_moved.connect(self._follow_caret)
         fill(QVBoxLayout(body), self._decision, self._why, self._changes, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
 
-    # what others call ---------------------------------------------------------------------------------------------------------------
-
     def show_request(self, request: ApprovalRequest) -> None:
         """The same request as it is now; nothing that was typed is lost while it waits."""
         was = self.request.status
@@ -131,8 +127,6 @@ class ApprovalCard(ApprovalFrame):
     def holds(self, request_id: str) -> bool:
         """Whether it is about this request."""
         return self.request.id == request_id
-
-    # deciding -----------------------------------------------------------------------------------------------------------------------
 
     @property
     def _open(self) -> bool:
@@ -202,8 +196,6 @@ class ApprovalCard(ApprovalFrame):
             self.moved()  # it grows, and the buttons go elsewhere
             self.refit()
 
-    # drafts -------------------------------------------------------------------------------------------------------------------------
-
     def _note_changed(self) -> None:
         self._check()
         self._save_draft()
@@ -244,8 +236,6 @@ class ApprovalCard(ApprovalFrame):
         else:
             self.request = newer
             self._show_time()
-
-    # looks --------------------------------------------------------------------------------------------------------------------------
 
     def _check(self, *_args: object) -> None:
         """What can be pressed now, and why not."""
@@ -290,8 +280,6 @@ class ApprovalCard(ApprovalFrame):
         self.arguments.edit.setVisible(self._open)
         self._show_time()
         self._check()
-
-    # Qt -----------------------------------------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """A allows and R asks for the reason to reject, while the card itself or one of its deciding buttons has the keyboard; Esc leaves

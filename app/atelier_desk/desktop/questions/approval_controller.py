@@ -93,8 +93,6 @@ class ApprovalController(QObject):
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
-    # what waits ---------------------------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
         """Read what waits: after a start of the program it is asked again."""
         self.jobs.start(self._reload(), "reload")
@@ -175,8 +173,6 @@ class ApprovalController(QObject):
                 self._decided[request.id] = request
         self.updated.emit(request.id)
 
-    # deciding -----------------------------------------------------------------------------------------------------------------------
-
     async def approve(
         self,
         request_id: str,
@@ -223,8 +219,6 @@ class ApprovalController(QObject):
         if draft != self.draft(request_id):
             self._drafts[request_id] = draft
             self.draft_changed.emit(request_id, source)
-
-    # visible time -------------------------------------------------------------------------------------------------------------------
 
     def watch(self, card: QWidget, request: ApprovalRequest) -> None:
         """A card of this request may be on the screen from now on."""

@@ -75,8 +75,6 @@ class ApprovalFrame(QFrame):
         self._settle.timeout.connect(self._check)
         self.approvals.changed.connect(self._check)
 
-    # what a subclass says -------------------------------------------------------------------------------------------------------------
-
     def _check(self, *_args: object) -> None:
         """What can be pressed now."""
         raise NotImplementedError
@@ -92,8 +90,6 @@ class ApprovalFrame(QFrame):
     def _tallest(self) -> int:
         """The usual limit, in logical pixels at 100 %."""
         return MOST_HEIGHT
-
-    # what others call -----------------------------------------------------------------------------------------------------------------
 
     def set_where(self, workflow: str) -> None:
         """The workflow's name, shown where the card does not stand in its conversation; empty shows none."""
@@ -193,8 +189,6 @@ class ApprovalFrame(QFrame):
         before = self.height()
         if self.width() > 0 and self.fit(self.width()) != before:
             self.height_changed.emit()
-
-    # Qt -------------------------------------------------------------------------------------------------------------------------------
 
     def minimumSizeHint(self) -> QSize:
         """Whatever it holds, it may get narrow: its rows become columns then."""

@@ -124,8 +124,6 @@ class ApprovalGroup(ApprovalFrame):
         below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
         fill(self.column, line, self._lineage, below, (self.area, 1), self._error, buttons)
 
-    # what others call -----------------------------------------------------------------------------------------------------------------
-
     @property
     def requests(self) -> list[ApprovalRequest]:
         """Those that have a line, in the order of the lines: what “Allow all” allows."""
@@ -169,8 +167,6 @@ class ApprovalGroup(ApprovalFrame):
     def moved(self) -> None:
         super().moved()
         self.refit()
-
-    # deciding -------------------------------------------------------------------------------------------------------------------------
 
     def _allow_pressed(self) -> None:
         """Allow what is listed, as it was listed long enough to be read and pressed."""

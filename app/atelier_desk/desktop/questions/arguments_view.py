@@ -115,8 +115,6 @@ class ArgumentsView(QWidget):
         self.text.cursorPositionChanged.connect(lambda: self.caret_moved.emit() if self._editing else None)
         self.text.document().documentLayout().documentSizeChanged.connect(self._grow)
 
-    # state --------------------------------------------------------------------------------------------------------------------------
-
     @property
     def opened(self) -> bool:
         return self._opened
@@ -143,8 +141,6 @@ class ArgumentsView(QWidget):
         """The edited arguments; None when they are the model's own."""
         found = parse(self.text.toPlainText())[0] if self._editing else None
         return None if found is None or same_arguments(found, self._original) else found
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def set_opened(self, on: bool) -> None:
         self._opened = on
@@ -226,8 +222,6 @@ class ArgumentsView(QWidget):
         QGuiApplication.clipboard().setText(self.text.toPlainText() if self._editing else pretty(self._original))
         self.copy.setText(_("Copied"))
         QTimer.singleShot(_COPIED_MS, self, lambda: bind_text(self.copy))
-
-    # looks --------------------------------------------------------------------------------------------------------------------------
 
     def _show_state(self) -> None:
         mark(self.text, "mono" if self._editing else "code")

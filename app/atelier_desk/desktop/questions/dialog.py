@@ -75,8 +75,6 @@ class QuestionDialog(QDialog):
         self.set_remaining(None)
         bind(self._check, on="language")
 
-    # building ---------------------------------------------------------------------------------------------------------------------
-
     def _build(self) -> None:
         self._card = control(QFrame(self), look="card-raised")
         fill(QVBoxLayout(self), self._card, margins=(0, 0, 0, 0))
@@ -198,8 +196,6 @@ class QuestionDialog(QDialog):
         if self.answer is not None and draft.text_response:
             self.answer.set_text(draft.text_response)
 
-    # what the presenter calls -----------------------------------------------------------------------------------------------------
-
     def entered(self) -> QuestionAnswer:
         """What is ticked and typed now, as a draft; text over the limit is cut for the draft alone."""
         if self.request is not None:
@@ -312,8 +308,6 @@ class QuestionDialog(QDialog):
     def _all_buttons(self) -> tuple[QPushButton, ...]:
         decline = (self._decline,) if self.request is not None else ()
         return (self._skip, self._later, *decline, self._submit)
-
-    # behaviour --------------------------------------------------------------------------------------------------------------------
 
     def _problem(self) -> str | None:
         if self.answer is not None and self.answer.over_limit():

@@ -92,8 +92,6 @@ class QuestionPresenter(QObject):
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
-    # from the window ----------------------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
         """Read what is pending: after a start of the program old questions are asked again."""
         self._read()
@@ -170,8 +168,6 @@ class QuestionPresenter(QObject):
         text = ngettext("{n} decision is still waiting for you", "{n} decisions are still waiting for you", count)
         if count and not self.attention.notify("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
-
-    # from the engine ----------------------------------------------------------------------------------------------------------------
 
     def on_stream(self, event: StreamEvent) -> None:
         """A question was asked or closed."""
@@ -254,8 +250,6 @@ class QuestionPresenter(QObject):
         """Whether the shade of an open question lies over a widget."""
         view = self._scrim.parentWidget() if self._scrim is not None else None
         return self.dialog is not None and view is not None and view.isAncestorOf(widget)
-
-    # the dialog ---------------------------------------------------------------------------------------------------------------------
 
     def _show_next(self) -> None:
         if self.dialog is None and self._scrim is not None:
@@ -355,8 +349,6 @@ class QuestionPresenter(QObject):
         if asked is not None and asked.spec.url and answer is not None and ACCEPT in answer.selected_options:
             # The person has seen the host and wants it opened; it is never read by the program.
             QDesktopServices.openUrl(QUrl(asked.spec.url))
-
-    # visible time -------------------------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
         """Once a second while a dialog is open: count the time it could be seen and show what is left."""

@@ -51,8 +51,6 @@ class ServerRequest(QWidget):
         elif spec.sampling is not None:
             self._sampling()
 
-    # building ---------------------------------------------------------------------------------------------------------------------
-
     def _add_label(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
         said = control(label("", look, self, wrap=True), name, text)
         self._column.addWidget(said)
@@ -86,8 +84,6 @@ class ServerRequest(QWidget):
             fill(box.body, bind_text(label("", "small", box), caption), shown)
             self._column.addWidget(box)
         self._add_label("question-goes-to", "small", lambda: _(validation.REPLY_RECIPIENT, server=asker.server))
-
-    # what the dialog asks -----------------------------------------------------------------------------------------------------------
 
     def answer(self) -> QuestionAnswer:
         """What is entered, as an answer that accepts."""

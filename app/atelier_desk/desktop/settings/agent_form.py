@@ -167,8 +167,6 @@ class AgentForm(Form):
             grid.addWidget(caption, above, side)
             grid.addWidget(cell, above + 1, side)
 
-    # what the page uses -------------------------------------------------------------------------------------------------------------
-
     def set_models(self, providers: list[str], models: list[ModelInfo], favourites: Sequence[str] = (), recent: Sequence[str] = ()) -> None:
         """The providers there are and what they offer, with the models that stand first; embedders are left out."""
         self._favourites, self._recent = favourites, recent
@@ -205,8 +203,6 @@ class AgentForm(Form):
         if any(not each.isHidden() and self._body.isAncestorOf(each) for each in self.errors.values()):
             self.advanced.setChecked(True)  # what is wrong is seen
         return None if self.schema.broken else made
-
-    # behaviour ----------------------------------------------------------------------------------------------------------------------
 
     def _check_schema_text(self) -> None:
         """What is wrong with the schema of the answers, while it is written."""

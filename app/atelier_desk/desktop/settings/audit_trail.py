@@ -82,8 +82,6 @@ class AuditTrail(QWidget):
         box.activated.connect(lambda _index: self.search())
         return box
 
-    # what is wanted -----------------------------------------------------------------------------------------------------------------
-
     def show_choices(self, workflows: Mapping[str, str], agents: Mapping[str, str], tools: Iterable[str]) -> None:
         """What can be chosen: workflows and agents by their ids, and tools. What is chosen stays."""
         _offer(self.workflow, _("Every workflow"), workflows.items())
@@ -139,8 +137,6 @@ class AuditTrail(QWidget):
         self.export.setEnabled(there)
         self.table.fit()
         self._check()
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     @property
     def chosen(self) -> AuditLine | None:

@@ -58,8 +58,6 @@ class Form(QWidget):
             made = self.controls[field.key] = field.make(self, model, lambda *_value: self._edited())
             bind_text(control(made, field.name or f"{prefix}-{field.key.replace('_', '-')}"), name=field.caption)
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def row(self, page: SettingsPage, card: Card, key: str) -> Row:
         """The field as a row of a card: caption and hint on the left."""
         self.hide()
@@ -93,8 +91,6 @@ class Form(QWidget):
         fill(QVBoxLayout(cell), *above, made, *more, error, margins=(0, 0, 0, 0), spacing=4)
         self.places[key] = cell
         return cell
-
-    # values -------------------------------------------------------------------------------------------------------------------------
 
     def show_values(self, kept: BaseModel) -> None:
         """Fill the form; what is secret is empty then."""

@@ -53,8 +53,6 @@ class FormPage(SettingsPage):
         self.cancel = control(QPushButton(self), f"{self.form.prefix}-cancel", N_("Cancel"), on=self.revert)
         self.foot(self.cancel, self.apply)
 
-    # what a page says of its form ---------------------------------------------------------------------------------------------------
-
     async def read(self) -> BaseModel:
         """What is stored."""
         raise NotImplementedError
@@ -79,8 +77,6 @@ class FormPage(SettingsPage):
             self.busy.note(validation_text(self.form.wrong(self.values()), captions | dict(self.titles)), "error")
         elif self._complained:
             self._clear_messages()
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def entered(self) -> Any:
         """The model of what is entered; None where it cannot be one."""

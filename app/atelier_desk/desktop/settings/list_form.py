@@ -87,8 +87,6 @@ class ListFormPage(SettingsPage, Generic[T]):
         """The key of what the form shows."""
         self.buttons: dict[str, QPushButton] = {}
 
-    # what a page says of its things -------------------------------------------------------------------------------------------------
-
     async def read(self) -> Sequence[T]:
         """What there is."""
         raise NotImplementedError
@@ -132,8 +130,6 @@ class ListFormPage(SettingsPage, Generic[T]):
         """What was wrong with the form, in a sentence."""
         return error_text(error)
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def build_list(self, card: Card, kind: str, said: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]) -> None:
         """``<kind>-list`` with what can be done under it: the rest of the button's name, its text, what a click does."""
         self.list = list_of_lines(self, f"{kind}-list", said)
@@ -148,8 +144,6 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.cancel = control(QPushButton(self), f"{kind}-{cancel}", N_("Cancel"), on=self.revert)
         self.save = control(QPushButton(self), f"{kind}-save", N_("Save"), look="primary", on=self.store)
         self.foot(*more, self.cancel, self.save)
-
-    # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
         self.things = list(await self.read())
@@ -208,8 +202,6 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.busy.note(lambda: _(CHANGED), "error")
         choose_line(self.list, "" if self.adding else self.chosen)
         return True
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def begin_new(self) -> bool:
         """The form of a new one; False, and why is said, while another has changes."""

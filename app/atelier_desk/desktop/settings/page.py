@@ -193,8 +193,6 @@ class SettingsPage(QWidget):
     def show_item(self, name: str) -> None:
         """Go to one of the things that the page lists, ready to be typed into; a page without such a list stays as it is."""
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def section(self, title: Text = "") -> SectionCard:
         """A heading, and the card under it."""
         card = SectionCard(self, title)
@@ -241,8 +239,6 @@ class SettingsPage(QWidget):
         self.column.addStretch(1)
         self._fields = [field for field in self.findChildren(QWidget) if isinstance(field, QComboBox | QAbstractSpinBox)]
         self._restyle()
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def show_error(self, text: str) -> None:
         toast(self, text)

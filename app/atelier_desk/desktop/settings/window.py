@@ -103,8 +103,6 @@ class SettingsWindow(QWidget):
         self.list.currentItemChanged.connect(self._chosen)
         return self._side
 
-    # pages ----------------------------------------------------------------------------------------------------------------------------
-
     @property
     def _host(self) -> str:
         item = self.list.currentItem()
@@ -163,8 +161,6 @@ class SettingsWindow(QWidget):
         page = self.page(name)
         self._stack.setCurrentWidget(page)
         page.reload()
-
-    # search -----------------------------------------------------------------------------------------------------------------------------
 
     def _find(self) -> None:
         """Show only the pages that say the words, and go to the first row that does."""
@@ -245,8 +241,6 @@ class SettingsWindow(QWidget):
             self._mark.hide()
             self._mark.deleteLater()
         self._mark = None
-
-    # the window -----------------------------------------------------------------------------------------------------------------------
 
     def _escape(self) -> None:
         """Esc empties the search first, then closes."""

@@ -155,8 +155,6 @@ class ActivityPane(Pane):
         self._details.hide()
         return self._details
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def reload(self) -> None:
         self.log.clear()
         self.team.set_workflow(self.workflow_id)
@@ -300,8 +298,6 @@ class ActivityPane(Pane):
         text = entry_details(entry)
         if text != self.details.toPlainText():
             self.details.setPlainText(text)
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def _control(self, action: str, run_id: str) -> None:
         if action == "open":

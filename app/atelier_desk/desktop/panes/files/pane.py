@@ -108,8 +108,6 @@ class FilesPane(Pane):
         fill(QVBoxLayout(self._reader), top, self._facts, (body, 1), margins=(0, 0, 0, 0), spacing=6)
         return self._reader
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open, self._held_open, self._left = None, None, ()
@@ -211,8 +209,6 @@ class FilesPane(Pane):
         self._show()
         self.diff.setFocus()
 
-    # one change -----------------------------------------------------------------------------------------------------------------------
-
     def open(self, change_id: str) -> None:
         """Show this change as a diff."""
         self.jobs.start(self._read(self.workflow_id, change_id), "load")
@@ -234,8 +230,6 @@ class FilesPane(Pane):
         self._open, self._held_open = None, None
         self._show()
         self.list.setFocus()
-
-    # undoing ------------------------------------------------------------------------------------------------------------------------
 
     def undo_open(self) -> None:
         """Take the open change back."""

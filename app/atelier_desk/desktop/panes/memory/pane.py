@@ -123,8 +123,6 @@ class MemoryPane(Pane):
         bind_text(self.heading, N_("MEMORY"))
         bind(self._show, on="language")
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def _query(self) -> dict[str, Any]:
         return {"workflow_id": self.workflow_id or None, **self.filters.query()}
 
@@ -262,8 +260,6 @@ class MemoryPane(Pane):
             self.empty.set_texts(N_("No results"), N_("Try other words or fewer filters."))
         else:
             self.empty.set_texts(N_("No memories yet"), N_("What you or your agents remember appears here."))
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def _row(self, memory_id: str) -> MemoryRow | None:
         number = self.list.memories.row_of(memory_id)

@@ -63,8 +63,6 @@ class TaskPane(Pane):
         bind_text(self.list, name=N_("Tasks of this workflow"))
         bind(self._show, on="language")
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def reload(self) -> None:
         self.jobs.start(self._load(self.workflow_id), "load")
 
@@ -99,8 +97,6 @@ class TaskPane(Pane):
         self._stack.setCurrentWidget(self.list if total else self.empty)
         self._add.setEnabled(bool(self.workflow_id))
         self.empty.button.setEnabled(bool(self.workflow_id))
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def _task(self, task_id: str) -> Task | None:
         return next((task for task in self._tasks if task.id == task_id), None)

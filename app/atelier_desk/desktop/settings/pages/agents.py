@@ -77,8 +77,6 @@ class AgentsPage(ListFormPage[Agent]):
         self.form.changed.connect(self._schedule_costs)
         self.check()
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     async def read(self) -> list[Agent]:
         settings: Settings = await self.bridge.engine.settings.get()
         default: Agent = await self.bridge.engine.agents.default()
@@ -134,8 +132,6 @@ class AgentsPage(ListFormPage[Agent]):
         config = self.form.draft()
         if config is not None:
             self.form.show_costs(await self.bridge.engine.agents.prompt_cost(config))
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
         """The form of a new agent."""

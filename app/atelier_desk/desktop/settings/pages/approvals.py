@@ -209,8 +209,6 @@ class ApprovalsPage(RowsPage):
         )
         fill(self.section(N_("SAFE COMMANDS")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands)
 
-    # values -------------------------------------------------------------------------------------------------------------------------
-
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
         tools = [info for info in await self.bridge.engine.tools.list() if info.section]
@@ -248,8 +246,6 @@ class ApprovalsPage(RowsPage):
         await self.bridge.engine.permissions.remove(rule.id)
         await self.load()
         offer_undo(self, _("Removed: {rule}", rule=rule.text), lambda: self._bring_back(rule))
-
-    # rules --------------------------------------------------------------------------------------------------------------------------
 
     def _edit(self, rule: PermissionRule | None) -> RuleForm:
         form = RuleForm(rule, self._agents, self._workflows, self, folders=self._folders)

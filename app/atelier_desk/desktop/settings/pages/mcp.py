@@ -150,8 +150,6 @@ class McpPage(ListFormPage["McpStatus"]):
         self.show_list()
         self.show_chosen()
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def _check_servers(self) -> None:
         """While the page is looked at, servers that run are asked whether they still answer."""
 
@@ -251,8 +249,6 @@ class McpPage(ListFormPage["McpStatus"]):
         for name in ("sign-in", "sign-out"):
             self.buttons[name].setVisible(row is not None and row.config.transport == "http")
 
-    # adding -------------------------------------------------------------------------------------------------------------------------
-
     def ask_what(self) -> None:
         """Paste, file, this machine's programs, or by hand."""
         if self.busy_with_another():
@@ -315,8 +311,6 @@ class McpPage(ListFormPage["McpStatus"]):
         (
             self.form.name if found is None else self.form.command if found.config and found.config.transport == "stdio" else self.form.url
         ).setFocus()
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def run_test(self) -> None:
         """Start the server as the form has it; a stored one that was not changed stays up, and its tools are compared."""

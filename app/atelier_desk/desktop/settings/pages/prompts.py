@@ -84,8 +84,6 @@ class PromptsPage(ListFormPage[Prompt]):
         fill(card.body, self.text, self.facts)
         self.form.changed.connect(self.changed)
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     async def read(self) -> list[Prompt]:
         return await self.bridge.engine.prompts.list()
 
@@ -138,8 +136,6 @@ class PromptsPage(ListFormPage[Prompt]):
         if prompt is not None and prompt.tainted:
             warnings.append(_("From {source}: read it before you use it. Saving it says that you have.", source=", ".join(prompt.tainted)))
         return "\n".join(warnings)
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     async def save_form(self) -> Saved:
         saved = await self.bridge.engine.prompts.save(self.form.made(), None if self.adding else self.chosen)

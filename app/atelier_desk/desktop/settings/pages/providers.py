@@ -143,8 +143,6 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.build_foot("provider", self.test)
         self.form.changed.connect(self.changed)
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     async def read(self) -> list[ProviderConfig]:
         """Those a person connected first: the built-in one is there anyway."""
         self._states = await self.bridge.engine.keys.states()
@@ -260,8 +258,6 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         age = _("The list is {days} days old: newer models and prices may be missing. Update it.", days=self._list.age)
         return f"{age} {figures} {source}"
 
-    # whose model it is --------------------------------------------------------------------------------------------------------------
-
     def _proposed(self) -> ModelInfo | None:
         """The model to use: that of the row with the cursor, else the service's own proposal, else the first that can talk."""
         config = self.current()
@@ -349,8 +345,6 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
     def _open_keys(self) -> None:
         QDesktopServices.openUrl(QUrl(self._keys))
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def _ask_preset(self) -> None:
         """What there is to add at once, and the servers found on this machine as soon as they are known."""

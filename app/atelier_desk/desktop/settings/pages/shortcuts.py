@@ -99,8 +99,6 @@ class ShortcutsPage(SettingsPage):
         assert isinstance(field, KeyField)
         return field
 
-    # changing -----------------------------------------------------------------------------------------------------------------------
-
     def _recorded(self, spec: ActionSpec, keys: QKeySequence) -> None:
         """Take the keys, or say in the row what speaks against them."""
         registry = self.actions_

@@ -97,8 +97,6 @@ class ToolsPage(SettingsPage):
         self._show_files(tuple(files))
         self.tools.show_tools(await self.bridge.engine.tools.list())
 
-    # files --------------------------------------------------------------------------------------------------------------------------
-
     def _show_files(self, files: tuple[OwnToolFile, ...]) -> None:
         self._list.show_rows(files, lambda: [ToolFileRow(each, self._review, self._revoke, self._list) for each in files])
         self.empty.setVisible(not files)
@@ -150,8 +148,6 @@ class ToolsPage(SettingsPage):
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(EXAMPLE)
         toast(self, _("Copied"))
-
-    # texts --------------------------------------------------------------------------------------------------------------------------
 
     def _restyle(self) -> None:
         super()._restyle()

@@ -152,8 +152,6 @@ class UsagePage(SettingsPage):
         await self._read_month()
         self._show()
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def _show(self) -> None:
         by = UsageBy(self.by.currentData())
         groups, whole = grouped(self._rows, by), summed(self._rows)
@@ -229,8 +227,6 @@ class UsagePage(SettingsPage):
         if UsageBy(self.by.currentData()) is UsageBy.DAY:
             return day_words(date.fromisoformat(group.key))
         return group.name or _("unknown")
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def export_csv(self) -> None:
         """Ask for a file and write every figure of the period into it."""
