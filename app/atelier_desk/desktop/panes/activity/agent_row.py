@@ -1,4 +1,4 @@
-"""One agent in the activity pane's tree: two lines, its buttons, and a line to write to it."""
+"""An agent in the tree of the activity pane: two lines, buttons, and a message field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.support.i18n import _
 
 
 class _Buttons(ActionsRow):
-    """The row's buttons, over the end of its text while the pointer or the keyboard is there."""
+    """The row's buttons, shown over the end of its text on hover and focus."""
 
     def __init__(self, row: AgentRow) -> None:
         super().__init__(row)
@@ -35,10 +35,11 @@ class _Buttons(ActionsRow):
 
 
 class AgentRow(QWidget):
-    """An agent. Its buttons are ``agent-pause``, ``agent-stop``, ``agent-message`` and ``agent-open``, its field ``agent-message-field``.
+    """An agent. Its buttons are ``agent-pause``, ``agent-stop``, ``agent-message`` and ``agent-open``, its field
+    ``agent-message-field``.
 
     Signals:
-        asked: what to do (pause, resume, cancel, open) with the run.
+        asked: an action (pause, resume, cancel, open) on the run.
         said: a message to the agent.
         grown: the field was opened or closed.
     """
@@ -90,7 +91,7 @@ class AgentRow(QWidget):
         self.asked.emit("resume" if self._paused else "pause", self.run_id)
 
     def show_member(self, member: Member, shown: AgentUsage) -> None:
-        """Draw the agent's present state; ``shown`` counts everything below it."""
+        """Show the agent's current state; ``shown`` includes its descendants."""
         said = self.name, self._paused
         self._member = member
         icon, role, kind = state_icon(member)
@@ -98,7 +99,7 @@ class AgentRow(QWidget):
         show_pixmap(self._icon, theme().pixmap(icon, role, side, self.devicePixelRatioF()))
         self._icon.setContentsMargins(0, theme().px(2), 0, 0)
         self._name.setText(self.name)
-        # Why one failed is told in words where it happened: in its card, and in the list below.
+        # The reason of a failure is shown where it happened: in its card, and in the list below.
         self._doing.setText(("" if member.over else doing(member)) or task(member))
         self._state.setText(state_text(member))
         mark(
@@ -119,13 +120,13 @@ class AgentRow(QWidget):
         self._place()
 
     def tick(self, shown: AgentUsage) -> None:
-        """A second went by."""
+        """Update the elapsed time, once a second."""
         text = figures(shown)
         self._figures.setText(f" · {text}" if text else "")
         self.setAccessibleName(spoken(self._member, shown))
 
     def set_chosen(self, chosen: bool) -> None:
-        """The tree's current row: its buttons are reached with Tab."""
+        """Set whether this is the tree's current row, whose buttons are in the tab order."""
         self.chosen = chosen
         policy = Qt.FocusPolicy.StrongFocus if chosen else Qt.FocusPolicy.ClickFocus
         for button in (self.message, self.opener, self.pause, self.stop):
@@ -135,7 +136,7 @@ class AgentRow(QWidget):
         self.buttons.update()
 
     def write(self) -> None:
-        """Open the field, or close it."""
+        """Open or close the message field."""
         if self.field is not None:
             self._close()
             return

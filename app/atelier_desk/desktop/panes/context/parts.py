@@ -1,4 +1,4 @@
-"""How large each part of a model request is: one bar, and its key."""
+"""The sizes of a request's parts: a stacked bar and its legend."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _COLOURS = {
     "images": "err",
 }
 _Entry = tuple[int, int, "PartSize | None", str]
-"""Line, left edge, part and text of an entry of the key."""
+"""Line, left edge, part and text of a legend entry."""
 BAR, KEY = 10, 20
-"""Height of the bar and of a line of the key, in pixels at 100 %."""
+"""Height of the bar and of a legend line, in pixels at 100 %."""
 
 
 def part_colour(kind: str) -> QColor:
-    """The colour a part has in the bar and in the lists."""
+    """The color of a part in bar and lists."""
     return theme().colour(_COLOURS.get(kind, "muted"))
 
 
@@ -56,7 +56,7 @@ def _lines(placed: Sequence[_Entry]) -> int:
 
 
 class PartsBar(QWidget):
-    """``context-parts``: the parts in their order, and below them names and sizes."""
+    """``context-parts``: the parts in order, with names and sizes below."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +75,7 @@ class PartsBar(QWidget):
         )
 
     def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
-        """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
+        """Show these parts, without empty ones; ``whole`` is the total in words."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.summary = whole
         bind_text(self)
@@ -83,7 +83,10 @@ class PartsBar(QWidget):
         self.update()
 
     def limit(self, lines: int | None) -> None:
-        """Give the key so many lines at most, one at least; None gives it all it needs. The tool tip always tells everything."""
+        """Limit the legend to this many lines, at least one; None removes the limit.
+
+        The tool tip always has all entries.
+        """
         wanted = max(1, lines) if lines is not None else None
         if wanted != self._most:
             self._most = wanted
@@ -98,7 +101,7 @@ class PartsBar(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as the key needs at this width."""
+        """Fit the height to the legend at this width."""
         self.setFixedHeight(self.heightForWidth(max(120, self.width())))
 
     def heightForWidth(self, width: int) -> int:
@@ -106,13 +109,13 @@ class PartsBar(QWidget):
 
     @staticmethod
     def height_of(lines: int) -> int:
-        """Pixels for the bar and so many lines of the key."""
+        """Pixels for the bar and this many legend lines."""
         return theme().px(BAR) + theme().px(6) + lines * theme().px(KEY)
 
     def _keys(self, width: int) -> list[_Entry]:
-        """Line, left edge, part and text of each entry of the key; the last one, without a part, tells the whole.
+        """Line, left edge, part and text of each legend entry; the last, without a part, is the total.
 
-        Where there is no room for all of them the smallest parts are left out, and … stands for them.
+        If there is no room for all, the smallest parts are replaced by …
         """
         named = list(self.parts)
         placed = self._place(named, width)

@@ -1,4 +1,4 @@
-"""What the colours of the timeline mean."""
+"""The legend of the timeline's colors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _KEYS = (
     (N_("Waiting for you"), "person", True),
     (N_("Waiting"), "idle", True),
 )
-"""Words, look, and whether the edge is dashed."""
+"""Label, style, and whether the border is dashed."""
 
 
 class TimelineKey(QWidget):
-    """Small samples of the bars with their meaning, on one line unless it is given a narrower ``room``."""
+    """Samples of the bars with labels, on one line unless given a narrower ``room``."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,14 +33,14 @@ class TimelineKey(QWidget):
         bind(self.update)
 
     def set_room(self, width: int) -> None:
-        """Break into lines where one is wider than this; 0 puts all on one line."""
+        """Wrap to this width; 0 for a single line."""
         if width != self._room:
             self._room = width
             self.updateGeometry()
             self.update()
 
     def _places(self, room: int) -> list[tuple[int, int, str, int]]:
-        """Line, left edge, text and its length of each sample."""
+        """Line, left edge, text and text width of each sample."""
         metrics, look = QFontMetrics(theme().font(12)), theme()
         placed: list[tuple[int, int, str, int]] = []
         line, x = 0, 0
@@ -54,7 +54,7 @@ class TimelineKey(QWidget):
         return placed
 
     def size_in(self, room: int) -> QSize:
-        """What it takes in a room of this width, 0 for any."""
+        """The size at this width, 0 for unlimited."""
         placed = self._places(room)
         width = max(x + theme().px(16) + 5 + length for _line, x, _text, length in placed)
         return QSize(width, (placed[-1][0] + 1) * theme().px(18))

@@ -1,4 +1,4 @@
-"""How the timeline is drawn: ruler, lanes, bars, and the names at the left that stay while it is scrolled."""
+"""Painting of the timeline: ruler, lanes, bars, and a fixed column of names."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 TICK_PX = 84
 INDENT = 12
 LABEL_FROM = 30
-"""Bars with less room than this for text, in pixels at 100 %, have none."""
+"""Minimum width of a bar with text, in pixels at 100 %."""
 THIN = 6
-"""Bars narrower than this have no rounded edge: a plain stripe is seen better, and painted faster."""
+"""Bars narrower than this have square corners: more visible, and faster to paint."""
 SHORTEST = 7
-"""Fewest letters of a cut title that still say something, the … counted."""
+"""Minimum length of an elided title, including the …."""
 RADIUS = 10
 STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in STATE_ICONS.items()}
 BarColours = tuple[QColor, QColor, QColor]
-"""Ground, edge and text of a bar."""
+"""Background, border and text color of a bar."""
 BAR_COLOURS = {
     "failed": ("err_soft", "err", "err_text"),
     "model": ("accent_soft", "accent", "accent"),
@@ -40,11 +40,11 @@ BAR_COLOURS = {
     "person": ("warn_soft", "warn", "warn_text"),
     "idle": ("sunken", "field_border", "muted"),
 }
-"""Ground, edge and text by ``span_style``, as tokens of the theme."""
+"""Background, border and text by ``span_style``, as theme tokens."""
 
 
 def paint_timeline(painter: QPainter, scene: Scene) -> None:
-    """Paint the whole viewport."""
+    """Paint the complete viewport."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     look = theme()
     area = scene.area
@@ -68,7 +68,7 @@ def paint_timeline(painter: QPainter, scene: Scene) -> None:
 
 
 def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect) -> None:
-    """Ruler, tick lines, lane separators, and a band with dashed edges where time is drawn short."""
+    """Ruler, tick lines, lane separators, and a band with dashed edges for shortened stretches."""
     look, origin, scale = theme(), scene.origin, scene.scale
     painter.setFont(look.font(12))
     taken: list[QRectF] = []
@@ -99,7 +99,7 @@ def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect)
 
 
 def _paint_skipped(painter: QPainter, scene: Scene, band: QRectF, ms: float) -> None:
-    """Say in the ruler how long the stretch really was, where there is room for it."""
+    """Label a shortened stretch in the ruler with its real duration, if there is room."""
     text = f"⋯ {duration(ms)} ⋯"
     room = QRectF(band.left(), 0, band.width(), scene.ruler - 2)
     if QFontMetrics(painter.font()).horizontalAdvance(text) > room.width():
@@ -110,7 +110,7 @@ def _paint_skipped(painter: QPainter, scene: Scene, band: QRectF, ms: float) -> 
 
 
 def tick_time(ms: float, step: float) -> str:
-    """A tick's time since the start, as exact as the ``step`` between ticks asks for: 0, 50 ms, 2.5 s, 30 s, 1:30, 1:30.5, 2:00:00."""
+    """A tick's time since the start, in the precision of ``step``: 0, 50 ms, 2.5 s, 30 s, 1:30, 1:30.5, 2:00:00."""
     if not ms:
         return "0"
     places = 0 if step >= 1000 else 1 if step >= 100 else 2
@@ -126,7 +126,7 @@ def tick_time(ms: float, step: float) -> str:
 
 
 def _paint_bars(painter: QPainter, scene: Scene) -> None:
-    """The bars in sight; of those that are thinner than a pixel one a pixel."""
+    """Paint the visible bars; of bars narrower than a pixel only one per pixel."""
     looks: dict[str, BarColours] = {}
     for name, (ground, edge, text) in BAR_COLOURS.items():
         looks[name] = (theme().colour(ground), theme().colour(edge), theme().colour(text))
@@ -162,13 +162,13 @@ def _paint_bar(painter: QPainter, bar: Bar, look: BarColours, left: float, hover
     painter.setBrush(ground)
     painter.drawRoundedRect(bar.rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
     inner = bar.rect.adjusted(6, 0, -5, 0)
-    inner.setLeft(max(inner.left(), left + 6))  # the title stays in sight while the bar's beginning is scrolled away
+    inner.setLeft(max(inner.left(), left + 6))  # the title stays visible when the start of the bar is scrolled out
     if inner.width() >= theme().px(LABEL_FROM):
         _paint_label(painter, inner, visible(bar_title(bar.span)), text)
 
 
 def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -> None:
-    """The title inside a bar that has room; nothing rather than a stump of it."""
+    """The title inside a bar with enough room; omitted if it would be too short."""
     painter.setFont(theme().font(11, 500))
     shown = QFontMetrics(painter.font()).elidedText(title, Qt.TextElideMode.ElideRight, int(inner.width()))
     if shown != title and len(shown) < SHORTEST:
@@ -178,7 +178,7 @@ def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -
 
 
 def names_width(runs: Iterable[TimelineRun]) -> int:
-    """Pixels the column of names needs to show all of them whole."""
+    """Pixels the column of names needs to show all in full."""
     look = theme()
     beside = look.px(14) + 2 * look.px(6) + 2
     first, below = (QFontMetrics(_name_font(depth)) for depth in (0, 1))
