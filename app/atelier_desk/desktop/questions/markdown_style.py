@@ -1,4 +1,4 @@
-"""Dress a document that Qt parsed from Markdown: headings, code, tables and distances as the theme has them."""
+"""Style a document that Qt parsed from Markdown: headings, code, tables and spacing of the theme."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CODE = QTextFormat.Property.BlockCodeFence.value
 
 
 def style_document(document: QTextDocument) -> None:
-    """Set sizes, grounds and margins in place."""
+    """Set sizes, backgrounds and margins in place."""
     block = document.begin()
     while block.isValid():
         _style_block(block)
@@ -40,7 +40,7 @@ def _style_block(block: QTextBlock) -> None:
     if level:
         changes.setTopMargin(theme().px(8) if block.position() else 0)
         cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-        look = QTextCharFormat()  # replaces Qt's relative size, which merging could not remove
+        look = QTextCharFormat()  # replaces Qt's relative size, which merging cannot remove
         look.setFont(theme().font(_HEADINGS.get(level, 14), 600))
         cursor.setCharFormat(look)
     elif layout.hasProperty(_CODE) or layout.nonBreakableLines():
