@@ -1,4 +1,4 @@
-"""A permission rule in a form, and the rules of another program's file before they are taken over."""
+"""The form of a permission rule, and the preview of rules imported from another program."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ class RuleForm(FormDialog):
         field = control(TextField("\n".join(kept), self), name)
         field.setPlaceholderText(hint)
         field.setTabChangesFocus(True)
-        bind(field.setFixedHeight, lambda: theme().px(38), on="look")  # a line and the next; longer ones are scrolled
+        bind(field.setFixedHeight, lambda: theme().px(38), on="look")  # two lines; more scroll
         self.add_field(caption, field)
-        field.enter_sends = False  # a line is an example
+        field.enter_sends = False  # Enter starts a new line: each line is an example
         return field
 
     def problem(self) -> str:
@@ -120,7 +120,7 @@ class RuleForm(FormDialog):
 
 
 class RuleImport(FormDialog):
-    """``rule-import``: what each line of a file becomes, ``import-line-<n>``; nothing is stored before the button is pressed.
+    """``rule-import``: what each line of a file becomes, ``import-line-<n>``; stored only on confirmation.
 
     Signals:
         chosen: the file.

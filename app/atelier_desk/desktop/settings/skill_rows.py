@@ -1,4 +1,4 @@
-"""Skills and commands in the settings: a line each, the card of a folder, and the dialog that shows what one says."""
+"""Skills and commands in the settings: rows, a card per folder, and the viewer."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ PILLS: dict[str, PillKind] = {"used": "ok", "off": "", "undecided": "warn", "unt
 
 
 class SkillRow(QWidget):
-    """``skill-<file>``: name and state, what it does, where it lies, and what is wrong with it. ``opened(file)`` when its text is wanted,
-    ``switched(file, on)`` when it is to be on or off."""
+    """``skill-<file>``: name and state, description, location and errors.
+
+    ``opened(file)`` requests its text, ``switched(file, on)`` enables or disables it.
+    """
 
     def __init__(self, row: ListedSkill, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
         super().__init__(parent)
@@ -51,7 +53,7 @@ class SkillRow(QWidget):
 
 
 class PlaceCard(QWidget):
-    """The skills of the user, or of one folder, with what was decided of it; ``trusted(folder, on)`` is told when that is to change."""
+    """The skills of the user, or of a folder with its trust decision, which ``trusted(folder, on)`` changes."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class PlaceCard(QWidget):
 
 
 class SkillDialog(QDialog):
-    """``skill-dialog``: what a skill tells agents, word for word."""
+    """``skill-dialog``: the full text of a skill."""
 
     def __init__(self, shown: SkillView, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The user's own tool files: a line for each with its state, and the dialog in which one is read before it is confirmed."""
+"""The user's tool files: a row each with its state, and the dialog for reviewing one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RIGHTS = N_(
 
 
 def outcome(file: OwnToolFile) -> str:
-    """What a file gives, or why it gives nothing."""
+    """The tools of a file, or why it has none."""
     tools = ", ".join(file.tools)
     match file.state.value:
         case "new":
@@ -71,9 +71,9 @@ class ToolFileRow(QWidget):
 
 
 class ReviewDialog(QDialog):
-    """``own-tool-dialog``: the whole text, wrapped so that nothing stands out of view to the right.
+    """``own-tool-dialog``: the full text, wrapped so that nothing is hidden to the right.
 
-    ``confirm_asked`` and ``revoke_asked`` are emitted by the buttons; the dialog stays until ``accept`` or ``show_error``.
+    The buttons emit ``confirm_asked`` and ``revoke_asked``; the dialog stays until ``accept`` or ``show_error``.
     """
 
     confirm_asked = Signal()
@@ -117,7 +117,7 @@ class ReviewDialog(QDialog):
         for button, name in ((self._cancel, "close"), (self._confirm, "confirm"), (self._revoke, "revoke")):
             button.setObjectName(f"own-tool-{name}")
             button.setAutoDefault(False)
-        # Return closes: what is dangerous wants a deliberate press.
+        # Return closes: confirming code must be deliberate.
         self._cancel.setDefault(True)
         self._confirm.setVisible(not confirmed)
         self._revoke.setVisible(revocable)
@@ -130,6 +130,6 @@ class ReviewDialog(QDialog):
         signal.emit()
 
     def show_error(self, text: str) -> None:
-        """The engine refused; what is shown is no longer what is there, so only closing is left."""
+        """The engine refused, because the file changed: only closing is possible."""
         self._error.setText(text)
         self._error.show()

@@ -1,4 +1,4 @@
-"""All tools by section, to read: each folds open to what models are told of it and the parameters it takes."""
+"""A reference of all tools by section: each expands to the description for models and its parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTROL_SECTION = N_("Run control (all agents except guided ones)")
 
 
 class ToolFold(QWidget):
-    """``tool-fold-<ToolName>``: a line with name and summary; pressing it shows the rest."""
+    """``tool-fold-<ToolName>``: a row with name and summary that expands to the rest."""
 
     def __init__(self, info: ToolInfo, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +46,7 @@ class ToolFold(QWidget):
         return self._body is not None
 
     def toggle(self) -> None:
-        """Open or fold."""
+        """Expand or collapse."""
         if self._body is None:
             self._body = self._build()
             self._column.addWidget(self._body)
@@ -101,14 +101,14 @@ def _text(widget: QLabel) -> QLabel:
 
 
 class ToolList(RowList):
-    """``tool-list``: the folds under the names of their sections; what is open stays open when the tools are shown again."""
+    """``tool-list``: the tools under their sections; expanded rows are preserved on reload."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("tool-list")
 
     def show_tools(self, infos: Iterable[ToolInfo]) -> None:
-        """Build the list, unless nothing changed."""
+        """Build the list, unless unchanged."""
         wanted = tuple(infos)
         self.show_rows(wanted, lambda: self._make(wanted))
 

@@ -1,4 +1,4 @@
-"""The table of what was used: a row a sum, and one for all of them."""
+"""The usage table: one row per group and a total."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from atelier_desk.support.number_format import duration, number, tokens
 from atelier_desk.support.text import visible
 
 LEAST_ROWS, MOST_ROWS = 3, 14
-"""Rows it is high; more are scrolled."""
+"""Minimum and maximum height in rows; more scroll."""
 NAME = 130
-"""Least width of the names, in pixels at 100 %."""
+"""Minimum width of the names, in pixels at 100 %."""
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LESSER = (1, 6, 4)
-"""Columns that go first where not all have room: requests, time, received. Their figures are in the tool tip of the name."""
+"""Columns hidden first if there is no room: requests, time, received. The tool tip of the name has their figures."""
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class UsageTable(QTableWidget):
-    """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called.
+    """``usage-table``: rounded figures, exact ones in tool tips.
 
-    What was used and what it cost is seen without scrolling sideways: in a narrow window lesser columns go (``LESSER``).
+    ``show_groups`` fills it; ``named`` returns a group's label.
+
+    Usage and cost are visible without horizontal scrolling: in a narrow window lesser columns are hidden
+    (``LESSER``).
     """
 
     def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget | None = None) -> None:
@@ -49,7 +52,7 @@ class UsageTable(QTableWidget):
         theme().changed.connect(self._fit)
 
     def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:
-        """Fill the table: the groups, and their sum below."""
+        """Fill the table with the groups and their total."""
         self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Time"))
         for column, text in enumerate(self._heads):
             item = QTableWidgetItem(text)
@@ -89,10 +92,10 @@ class UsageTable(QTableWidget):
         self._widen_names()
 
     def _widen_names(self) -> None:
-        """The names have what the figures leave, and enough to be told apart."""
+        """Give the names the remaining width, with a minimum."""
         header, least, room = self.horizontalHeader(), theme().px(NAME), self.viewport().width()
         for column in range(1, self.columnCount()):
-            if not self.isColumnHidden(column):  # one that is hidden says that it wants nothing
+            if not self.isColumnHidden(column):  # hidden columns report no preferred width
                 self._wanted[column] = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
         taken, gone = sum(self._wanted.values()), set()
         for column in LESSER:

@@ -1,4 +1,4 @@
-"""Permissions: rules, which of them decides a call, what is asked about besides, what happens when nobody answers, risks, and teams."""
+"""Permissions: rules with a test, further approvals, timeouts, risks, and teams."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOW, HIGH = limits.APPROVAL_TIMEOUT
 
 
 class TimeoutBox(SpinBox):
-    """0 (for ever) or 30–300 seconds; what lies between is no choice."""
+    """0 (no timeout) or 30–300 seconds; values in between are invalid."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,19 +48,19 @@ class TimeoutBox(SpinBox):
         self.setKeyboardTracking(False)
 
     def stepBy(self, steps: int) -> None:
-        """Steps of ten seconds; below the shortest there is only for ever."""
+        """Steps of ten seconds; below the minimum comes "no timeout"."""
         wanted = self.value() + 10 * steps
         self.setValue(wanted if wanted >= LOW else LOW if steps > 0 else 0)
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
-        """Half a number may be typed; it is no value yet."""
+        """A partly typed number is intermediate."""
         state, said, where = super().validate(text, at)
         if state == QValidator.State.Acceptable and 0 < self.valueFromText(said) < LOW:
             state = QValidator.State.Intermediate
         return state, said, where
 
     def fixup(self, text: str) -> str:
-        """A time that is too short becomes the shortest."""
+        """A value below the minimum becomes the minimum."""
         return self.textFromValue(LOW)
 
 
@@ -126,17 +126,20 @@ DEPTH = Number(
 
 
 def _lead(*stops: QWidget) -> None:
-    """Have Tab go through these in this order: some were made later than what stands below them."""
+    """Set the tab order: some controls were created later than those below them."""
     for before, after in pairwise(stops):
         QWidget.setTabOrder(before, after)
 
 
 @settings_page("approvals", order=40, icon="shield", title=N_("Permissions and tools"), section=N_("Permissions"))
 class ApprovalsPage(RowsPage):
-    """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
-    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``, ``rule-test-…``, ``audit-…``,
-    ``safe-…``, ``max-depth``.
-    Everything applies at once, to runs that start from then on.
+    """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``,
+    ``approval-on-timeout``,
+
+    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``,
+    ``rule-test-…``, ``audit-…``, ``safe-…``, ``max-depth``.
+
+    Changes apply at once, to runs started afterwards.
     """
 
     topics = ("settings", "tool", "approval")
@@ -256,7 +259,7 @@ class ApprovalsPage(RowsPage):
     async def _save(self, form: RuleForm, rule: PermissionRule | None, fields: dict[str, Any]) -> None:
         away = ""
         try:
-            if rule is None or fields["text"] != rule.text:  # the name of a tool that is gone may stay
+            if rule is None or fields["text"] != rule.text:  # the name of a removed tool may stay
                 away = await self.bridge.engine.permissions.missing(fields["text"])
             if rule is None:
                 await self.bridge.engine.permissions.add(PermissionRule(**fields))

@@ -1,4 +1,4 @@
-"""Pictures and 3D: the model that describes pictures, and the services that make pictures and models."""
+"""Images and 3D: the vision model, and services that create images and 3D models."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class MediaPage(FormPage):
         return _("saved – type to replace") if self._state is not None and of in self._state.keys else ""
 
     def _keys(self, secrets: dict[str, str]) -> dict[str, str]:
-        """Keys by their services."""
+        """API keys by service."""
         typed = {"images": secrets.get("images_key", ""), self._kind(): secrets.get("models_key", "")}
         return {name: key for name, key in typed.items() if key and name != "off"}
 

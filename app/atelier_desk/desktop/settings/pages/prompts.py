@@ -1,4 +1,4 @@
-"""Prompts: the list of the person's own, and the form of the chosen one."""
+"""Prompts: the user's own, and the form of the selected one."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ class PromptsPage(ListFormPage[Prompt]):
         return saved.id, lambda: self.note_saved(True)
 
     async def show_again(self, key: str) -> None:
-        """What is searched for gives way when it would hide the prompt."""
+        """The search is cleared if it would hide the prompt."""
         await super().show_again(key)
         prompt = self.current()
         if prompt is not None and prompt not in self.listed():
@@ -167,7 +167,7 @@ class PromptsPage(ListFormPage[Prompt]):
         await self.show_back((await self.bridge.engine.prompts.put_back(prompt)).id)
 
     def preview(self) -> None:
-        """Show what comes of the text in the form with its variables filled in; it can be copied."""
+        """Show the form's text with its variables filled in; it can be copied."""
         prompt = self.current()
         if prompt is None:
             return
@@ -188,7 +188,7 @@ class PromptsPage(ListFormPage[Prompt]):
             ask_open(self, _("Import a prompt"), _(OPEN_KINDS), self.import_from)
 
     def import_from(self, path: Path) -> None:
-        """Store the prompt of a file; what cannot be taken over of another program's is said."""
+        """Import a prompt file; what is lost from another program's is shown."""
 
         async def job() -> None:
             done = await self.bridge.engine.prompts.import_text(await read_text(path), str(path))
@@ -207,7 +207,7 @@ class PromptsPage(ListFormPage[Prompt]):
             ask_save(self, _("Export the prompt"), f"{prompt.name}.md", _(SAVE_KINDS), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write the chosen prompt's file."""
+        """Export the selected prompt to a file."""
 
         async def job() -> None:
             await write_text(path, await self.bridge.engine.prompts.export_text(self.chosen))

@@ -1,4 +1,4 @@
-"""Tools: the user's own tool files with their confirmation, and all tools to read."""
+"""Tools: the user's tool files with their confirmation, and a reference of all tools."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class ToolsPage(SettingsPage):
         self._fit_example()
 
     def _fit_example(self) -> None:
-        """As high as its lines: a page that scrolls inside a page is hard to read."""
+        """Fit the height to its lines: nested scrolling is hard to read."""
         document = self.example.document()
         line = self.example.blockBoundingRect(document.firstBlock()).height()
         around = 2 * document.documentMargin() + 16 + self.example.horizontalScrollBar().sizeHint().height()

@@ -1,4 +1,4 @@
-"""Usage: tokens, cost and time by day, model, agent and workflow, as a picture and a table, from what the runs recorded."""
+"""Usage: tokens, cost and time by day, model, agent and workflow, as chart and table, from recorded runs."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ PERIODS = ((1, N_("Today")), (7, N_("Last 7 days")), (30, N_("Last 30 days")), (
 BY = ((UsageBy.DAY, N_("By day")), (UsageBy.MODEL, N_("By model")), (UsageBy.AGENT, N_("By agent")), (UsageBy.WORKFLOW, N_("By workflow")))
 MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Time")))
 SLOW_S = 1.0
-"""Seconds after which the page says that it reads."""
+"""Seconds after which the page shows that it is loading."""
 MOST_BARS = 12
-"""Lying bars; the table has the rest."""
+"""Maximum horizontal bars; the table has all."""
 MOST_DAYS = 92
-"""Upright bars for days; a longer time is shown by month."""
+"""Maximum vertical bars by day; longer periods are shown by month."""
 
 
 @settings_page("usage", order=92, icon="chart-column", title=N_("Usage"), part_of="data")
@@ -81,7 +81,7 @@ class UsagePage(SettingsPage):
         self._show()
 
     def _add_month(self) -> None:
-        """``usage-limit``: what everything may cost in a month, saved as it is typed."""
+        """``usage-limit``: the monthly cost limit, saved while typing."""
         self._month: MonthUsage | None = None
         section = self.section(N_("MONTHLY LIMIT"))
         self.limit = control(DoubleSpinBox(self), "usage-limit", name=N_("Monthly cost limit"))
@@ -146,7 +146,7 @@ class UsagePage(SettingsPage):
                 self.busy.watch(reading, N_("Reading the history…"))
             if (progress := await usage.reading()) is not None:
                 self.busy.set_progress(*progress)
-        if reading.cancelled() or reading.exception() is not None:  # which the jobs tell
+        if reading.cancelled() or reading.exception() is not None:  # reported by the jobs
             return
         self._rows = reading.result() or []
         await self._read_month()
@@ -200,7 +200,7 @@ class UsagePage(SettingsPage):
         self.chart.setAccessibleDescription(said)
 
     def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:
-        """Every day of the period, also those on which nothing was used; of a long one every month."""
+        """Every day of the period, including those without usage; every month of a long period."""
         if not groups:
             return []
         found = {date.fromisoformat(group.key): group.total for group in groups}
@@ -229,11 +229,11 @@ class UsagePage(SettingsPage):
         return group.name or _("unknown")
 
     def export_csv(self) -> None:
-        """Ask for a file and write every figure of the period into it."""
+        """Ask for a file and export all figures of the period."""
         ask_save(self.window(), _("Export usage"), "atelier-usage.csv", _("CSV (*.csv)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write the figures of the period."""
+        """Export the figures of the period."""
         try:
             path.write_text(as_csv(self._rows), encoding="utf-8-sig", newline="")
         except OSError as error:

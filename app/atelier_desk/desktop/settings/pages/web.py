@@ -1,4 +1,4 @@
-"""Web: who searches it, with address and key, and the pages that were fetched."""
+"""Web: the search service with address and key, and cached pages."""
 
 from __future__ import annotations
 
