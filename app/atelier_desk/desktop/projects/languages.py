@@ -1,4 +1,4 @@
-"""Which languages a project is written in, as one bar and its key."""
+"""The languages of a project as a stacked bar with a legend."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from atelier_desk.support.number_format import NARROW, number
 
 COLOURS = ("accent", "teal", "warn", "ok", "keyword", "err", "function")
 MOST = len(COLOURS)
-"""Languages with a part of their own; the rest share the last part, which is grey."""
+"""Maximum number of languages shown separately; the others share a grey part."""
 
 
 def parts_of(languages: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Languages by size, those past ``MOST`` as one, called by the empty name."""
+    """Languages by size; those beyond ``MOST`` are combined under the empty name."""
     order = sorted(((name, count) for name, count in languages.items() if count > 0), key=lambda each: (-each[1], each[0]))
     rest = sum(count for _name, count in order[MOST:])
     return [*order[:MOST], *([("", rest)] if rest else [])]
 
 
 def share_word(count: int, total: int) -> str:
-    """A share in percent; what is there is never 0."""
+    """A share in percent; never 0 for a positive count."""
     percent = 100 * count / max(1, total)
     return f"<{NARROW}1{NARROW}%" if percent < 1 else f"{number(round(percent))}{NARROW}%"
 
 
 class LanguageBar(QWidget):
-    """``language-bar``: the parts to scale, beneath them their names and shares on as many lines as they need."""
+    """``language-bar``: the parts to scale, with names and shares below on as many lines as needed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class LanguageBar(QWidget):
         bind_text(self, name=self._spoken)
 
     def show_languages(self, languages: Mapping[str, int]) -> None:
-        """Files by language."""
+        """Set the number of files by language."""
         self._parts = parts_of(languages)
         self.setVisible(bool(self._parts))
         bind_text(self, name=self._spoken)
@@ -61,7 +61,7 @@ class LanguageBar(QWidget):
         return language_word(language) if language or at < MOST else _("Others")
 
     def _texts(self) -> list[tuple[str, str]]:
-        """What is written for each part, and its colour."""
+        """Text and color of each part."""
         total = sum(count for _name, count in self._parts)
         return [
             (f"{self._name(name, at)} {share_word(count, total)}", COLOURS[at] if at < MOST else "muted")
@@ -69,7 +69,7 @@ class LanguageBar(QWidget):
         ]
 
     def _places(self, width: int) -> tuple[list[tuple[int, int]], int]:
-        """Left edge and line of each name, and how many lines there are."""
+        """Left edge and line of each name, and the number of lines."""
         metrics, look = QFontMetrics(theme().font(12)), theme()
         x, line, places = 0, 0, []
         for text, _colour in self._texts():
@@ -116,7 +116,7 @@ class LanguageBar(QWidget):
         painter.end()
 
     def event(self, event: QEvent) -> bool:
-        """The part under the pointer says how many files it is."""
+        """The tool tip shows the number of files of the part under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and event.pos().y() <= theme().px(12):
             total, x = sum(count for _name, count in self._parts) or 1, 0.0
             for at, (name, count) in enumerate(self._parts):

@@ -1,4 +1,4 @@
-"""Search in one project or in all: by words and meaning, narrowed to kinds, with a preview of each place found."""
+"""Search in one or all projects, by words and meaning, filtered by kind, with a preview of each result."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 DELAY_MS = 220
-"""After the last key before it is searched: who types does not wait for answers to half a word."""
+"""Milliseconds after the last key before searching."""
 MOST = 50
-"""Results that are shown."""
+"""Maximum number of results shown."""
 
 
 class SearchPage(QWidget):
-    """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down goes from the field into the list.
+    """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down moves from the field to the list.
 
     Signals:
         source_requested, graph_requested: of this ``Entity``.
@@ -80,7 +80,7 @@ class SearchPage(QWidget):
         bind(self._fill, on="language")
 
     def show_projects(self, projects: Sequence[Project]) -> None:
-        """The projects that can be searched."""
+        """Set the searchable projects."""
         rows = [(each.id, each.name) for each in projects]
         if rows == [(self.where.itemData(row), self.where.itemText(row)) for row in range(1, self.where.count())]:
             return
@@ -92,23 +92,24 @@ class SearchPage(QWidget):
             self.where.addItem(name, key)
         self.where.setCurrentIndex(max(0, self.where.findData(chosen)))
         self.where.blockSignals(False)
-        stale = any((each.entity.project_id, each.project) not in rows for each in self.found)  # of one that was deleted or renamed
+        # Of a project that was deleted or renamed.
+        stale = any((each.entity.project_id, each.project) not in rows for each in self.found)
         if stale or (chosen and not self.where.currentData()):
             self.search()
 
     def search_project(self, project_id: str) -> None:
-        """Search this one alone."""
+        """Search only this project."""
         self.where.setCurrentIndex(max(0, self.where.findData(project_id)))
 
     def enter(self, text: str = "") -> None:
-        """The keyboard goes into the field; with ``text`` that is looked for."""
+        """Focus the field; with ``text``, search for it."""
         if text:
             self.field.setText(text)
         self.field.setFocus()
         self.field.selectAll()
 
     def search(self) -> None:
-        """Ask the engine; an earlier question that still runs is dropped."""
+        """Query the engine; a running query is dropped."""
         self._debouncer.stop()
         self.jobs.start(self._search(self.field.text().strip()), "search")
 
@@ -167,7 +168,7 @@ class SearchPage(QWidget):
         menu.popup(self.kind_button.mapToGlobal(QPoint(0, self.kind_button.height())))
 
     def narrow(self, kinds: Sequence[EntityKind] | set[EntityKind]) -> None:
-        """Find these kinds alone; none means all."""
+        """Find only these kinds; none means all."""
         self.kinds = set(kinds)
         self._update_kinds()
         self.search()
@@ -189,7 +190,7 @@ class SearchPage(QWidget):
         return found.entity if found is not None else None
 
     def open(self) -> None:
-        """The source of the current row; of what has none, the graph."""
+        """Open the source of the current row, or the graph if it has none."""
         entity = self.chosen
         if entity is not None:
             (self.source_requested if has_source(entity) else self.graph_requested).emit(entity)

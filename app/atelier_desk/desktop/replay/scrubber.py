@@ -1,4 +1,4 @@
-"""The slider of a replay, with a tick for every event that deserves one."""
+"""The slider of a replay, with ticks for notable events."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.inputs import Slider
 
 HANDLE = 14
-"""Width of the handle, in pixels; its middle runs from half of it to half of it before the end."""
+"""Width of the handle in pixels; its center moves within half of it from both ends."""
 TICKS = 10
 """Height of the ticks above the groove."""
 CLOSEST = 3
-"""Ticks of ordinary events are drawn only where they are at least this many pixels apart."""
+"""Minimum pixels between ticks of ordinary events."""
 
 
 class Scrubber(Slider):
-    """``replay-scrubber``: one place an event. A click goes there, arrows step, Page keys take ten, Home and End the ends."""
+    """``replay-scrubber``: one position per event.
+
+    Click to seek; arrows step, Page keys step by ten, Home and End jump.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -33,7 +36,7 @@ class Scrubber(Slider):
         bind(self._draw_again)
 
     def set_events(self, roles: Sequence[Role | None]) -> None:
-        """One entry an event: the colour of its tick, None for an ordinary one."""
+        """Set the events: the color of each tick, None for an ordinary one."""
         self._roles = roles
         self.setRange(0, max(0, len(roles) - 1))
         self._draw_again()
@@ -45,17 +48,17 @@ class Scrubber(Slider):
         return QSize(80, 34)
 
     def x_of(self, place: int) -> float:
-        """Where the handle's middle is for a place."""
+        """The handle's center for a position."""
         room = max(1, self.width() - HANDLE)
         return HANDLE / 2 + room * place / max(1, self.maximum())
 
     def place_at(self, x: float) -> int:
-        """The place nearest to a horizontal position."""
+        """The position nearest to a horizontal coordinate."""
         room = max(1, self.width() - HANDLE)
         return min(max(0, round((x - HANDLE / 2) / room * self.maximum())), self.maximum())
 
     def _draw_again(self) -> None:
-        """Other events, another size or another theme: the ticks are drawn anew."""
+        """Redraw the ticks for other events, another size or another theme."""
         self._ticks = None
         self.update()
 
@@ -64,7 +67,9 @@ class Scrubber(Slider):
         self._draw_again()
 
     def _draw_ticks(self) -> QPixmap:
-        """The ticks, kept as a picture: a long run has a thousand of them, and they stay while the handle moves."""
+        """Draw the ticks into a cached image: a long run has a thousand of them, and they do not move with the
+        handle.
+        """
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)

@@ -1,4 +1,4 @@
-"""The foot of the left column: settings, palette, menu, and how the program is."""
+"""The foot of the sidebar: settings, palette, menu, and the connection status."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIPS: dict[Connection, str] = {
 
 
 class SidebarFoot(QWidget):
-    """Two lines of quiet controls.
+    """Two lines of subdued controls.
 
     Signals:
         settings_requested, palette_requested, menu_requested: the buttons.
@@ -69,17 +69,17 @@ class SidebarFoot(QWidget):
         return _(TIPS.get(self._state, ""))
 
     def show_connection(self, state: Connection) -> None:
-        """What ``STATES`` says; while it is ``ready``, also what goes on."""
+        """Show one of ``STATES``; while ``ready``, also current activity."""
         self._connection = state
         self._show_state()
 
     def show_work(self, works: bool) -> None:
-        """Whether agents are at work."""
+        """Set whether agents are running."""
         self._works = works
         self._show_state()
 
     def show_key_missing(self, missing: bool) -> None:
-        """Whether who answers next has no key that is accepted."""
+        """Set whether the next answer's provider has no accepted API key."""
         self._key_missing = missing
         self._show_state()
 
@@ -95,12 +95,12 @@ class SidebarFoot(QWidget):
         self._fit()
 
     def show_palette_keys(self, keys: str) -> None:
-        """The keys of the command palette; its icon where it has none."""
+        """Show the shortcut of the command palette; an icon if there is none."""
         self._palette_keys = keys
         self._fit()
 
     def _fit(self) -> None:
-        """In a narrow column the palette's keys give way to its icon, so that nothing is cut."""
+        """In a narrow sidebar replace the palette's shortcut by its icon, so that nothing is cut."""
         look, keys = theme(), self._palette_keys
         wide = self.palette_button.fontMetrics().horizontalAdvance(keys) + 20
         tight = not keys or self.settings.sizeHint().width() + wide + self.menu.sizeHint().width() + 4 > self.width()

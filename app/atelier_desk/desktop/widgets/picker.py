@@ -1,4 +1,4 @@
-"""A button that shows what is chosen and opens a menu to choose from: search, groups, what each can do, favourites, all by keyboard."""
+"""A button that shows the selection and opens a menu with search, groups, capabilities and favorites."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 SEARCH_FROM = 8
-"""With fewer choices there is no search field until somebody types."""
+"""With fewer items the search field appears only when the user types."""
 _WIDEST, _NARROWEST = 540, 220
 _HIGHEST = 420
 _LETTERS = 5
-"""Letters of its text that the button keeps when there is little room."""
+"""Minimum number of letters of its text on the button."""
 _RADIUS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PickerItem:
-    """One line of the menu.
+    """An item of the menu.
 
     Attributes:
-        key: what ``chosen`` tells.
-        group: the heading it stands under; empty for none. Choices of a group stand together.
-        detail: a second, quieter line.
-        also: what else it is found by, and is not shown.
-        marks: icons of what it can do, each with its word.
-        starred: whether it is a favourite; None: it cannot be one.
+        key: the argument of ``chosen``.
+        group: its heading; empty for none. Items of a group are adjacent.
+        detail: a second, subdued line.
+        also: search terms that are not shown.
+        marks: icons of capabilities with labels.
+        starred: whether it is a favorite; None: it cannot be one.
     """
 
     key: str
@@ -59,23 +59,25 @@ class PickerItem:
 
     @property
     def spoken(self) -> str:
-        """All of it as one line, for screen readers and as a tool tip."""
+        """All its texts in one line, for screen readers and tool tips."""
         star = [_("favourite")] if self.starred else []
         return ", ".join([self.text, *([self.detail] if self.detail else []), *(word for _icon, word in self.marks), *star])
 
 
 def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
-    """Those in which every word of ``needle`` occurs, without case and accents, in their order."""
+    """Items that contain every word of ``needle``, ignoring case and accents, in order."""
     return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken} {each.also}")]
 
 
 class PickerMenu(QFrame):
-    """The open menu. Letters search, Enter or a click chooses, Ctrl+D or a click on its star makes a favourite, Esc leaves.
+    """The open menu.
+
+    Letters search, Enter or a click selects, Ctrl+D or a click on the star toggles a favorite, Esc closes.
 
     Signals:
-        chosen: the key of a choice.
-        starred: a key, and whether it is a favourite now.
-        closed: it is shut, whatever was done.
+        chosen: the key of an item.
+        starred: a key, and whether it is a favorite now.
+        closed: the menu was closed, for any reason.
     """
 
     chosen = Signal(str)
@@ -97,7 +99,7 @@ class PickerMenu(QFrame):
         self.field.installEventFilter(self)
 
     def open(self, choices: Sequence[PickerItem], current: str, at: QWidget) -> None:
-        """Show it below a button, or above it where there is more room."""
+        """Show it below a button, or above it if there is more room."""
         self._choices, self._current = list(choices), current
         self.field.setVisible(len(choices) >= SEARCH_FROM)
         self.field.clear()
@@ -153,7 +155,7 @@ class PickerMenu(QFrame):
 
     @property
     def current(self) -> str:
-        """The key of the choice the keyboard is at."""
+        """The key of the current item."""
         choice: PickerItem | None = self.list.current
         return choice.key if choice is not None else ""
 
@@ -187,7 +189,7 @@ class PickerMenu(QFrame):
         return True
 
     def _begin_search(self, event: QKeyEvent) -> bool:
-        """Letters look for a choice also where there is no search field yet."""
+        """Start searching when letters are typed without a search field."""
         if self.field.isVisible() or not event.text().strip() or not event.text().isprintable():
             return False
         self.field.show()
@@ -210,12 +212,12 @@ class PickerMenu(QFrame):
 
 
 class Picker(QPushButton):
-    """The button. The wheel does nothing; Enter, Space and the arrow keys open the menu. The text ends in … where there is little room.
+    """The button. It ignores the wheel; Enter, Space and the arrow keys open the menu. Its text may be elided.
 
     Signals:
-        chosen: the key of what a person picked; also of what was chosen already.
-        starred: a key, and whether it is a favourite now.
-        closed: the menu is shut.
+        chosen: the key of the selected item, even if unchanged.
+        starred: a key, and whether it is a favorite now.
+        closed: the menu was closed.
     """
 
     chosen = Signal(str)
@@ -235,7 +237,7 @@ class Picker(QPushButton):
         bind(self._show_text, on="look")
 
     def set_choices(self, choices: Sequence[PickerItem], key: str, text: str | None = None) -> None:
-        """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""
+        """Set the items and the selected one; ``text`` is shown on the button instead of the item's own."""
         self.choices, self.key = tuple(choices), key
         chosen = next((each for each in choices if each.key == key), None)
         self._full_text = visible(text if text is not None else chosen.text if chosen is not None else "")
@@ -245,11 +247,11 @@ class Picker(QPushButton):
 
     @property
     def full_text(self) -> str:
-        """What is chosen, whole."""
+        """The full text of the selection."""
         return self._full_text
 
     def open(self) -> None:
-        """Show the menu; without any choice it says so."""
+        """Show the menu; without items it says so."""
         if self._menu is None:
             self._menu = PickerMenu(self)
             self._menu.chosen.connect(self.chosen)
@@ -260,7 +262,7 @@ class Picker(QPushButton):
 
     @property
     def menu_open(self) -> PickerMenu | None:
-        """The menu while it is shown."""
+        """The menu while open."""
         return self._menu if self._menu is not None and self._menu.isVisible() else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -270,7 +272,7 @@ class Picker(QPushButton):
             super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
-        """As wide as the chosen text."""
+        """As wide as the selected text."""
         return QSize(min(self._width(self._full_text), theme().px(220)), theme().px(28))
 
     def minimumSizeHint(self) -> QSize:
