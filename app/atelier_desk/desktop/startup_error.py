@@ -94,5 +94,5 @@ class StartupErrorPage(QWidget):
 
     def _fit(self) -> None:
         self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))
-        # A layout that centers it uses its preferred height, regardless of what its texts need at this width.
+        # A layout that centres it uses its preferred height, regardless of what its texts need at this width.
         self._card.setMinimumHeight(self._card.heightForWidth(self._card.width()))

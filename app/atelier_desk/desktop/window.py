@@ -310,7 +310,7 @@ class MainWindow(WindowActions):
             remember_folder(Path(kept["folder"]))
 
     def _on_theme(self) -> None:
-        """A change of text size resizes the columns; a change of color keeps the widths the user set."""
+        """A change of text size resizes the columns; a change of colour keeps the widths the user set."""
         if self._sized_for != theme().scale:
             self._sized_for = theme().scale
             self._size_columns()
@@ -331,7 +331,7 @@ class MainWindow(WindowActions):
         elif watched is self and event.type() == QEvent.Type.ThemeChange:
             QTimer.singleShot(0, theme().restore_fonts)
         elif watched is self and event.type() == QEvent.Type.DevicePixelRatioChange:
-            # Images are redrawn for the new screen as for a new color scheme.
+            # Images are redrawn for the new screen as for a new colour scheme.
             QTimer.singleShot(0, theme().changed.emit)
         return False
 

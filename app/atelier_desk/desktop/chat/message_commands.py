@@ -285,7 +285,7 @@ class MessageCommands(QObject):
         self._bridge.jobs.once(("regenerate", run_id), again)
 
     def choose_model(self, entry: Entry) -> None:
-        """Show the model picker at the pointer, or centered on the transcript; the model that answered is marked."""
+        """Show the model picker at the pointer, or centred on the transcript; the model that answered is marked."""
         from atelier_desk.desktop.widgets.picker import PickerMenu
 
         view = self._view

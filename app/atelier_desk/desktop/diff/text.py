@@ -1,4 +1,4 @@
-"""The text of one side of a diff: lines with numbers and signs in a gutter, on colored backgrounds."""
+"""The text of one side of a diff: lines with numbers and signs in a gutter, on coloured backgrounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.support.i18n import _
 
 Span = tuple[int, int, str]
-"""Start, end (exclusive) and color of a part of a line."""
+"""Start, end (exclusive) and colour of a part of a line."""
 SIGNS = {"added": "+", "removed": "−"}
 
 

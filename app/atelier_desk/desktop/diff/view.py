@@ -193,7 +193,7 @@ class DiffView(QWidget):
                 yield before
         if self._lexer is None:
             return
-        # Each side is lexed as a text of its own; unchanged lines take their colors from the new one.
+        # Each side is lexed as a text of its own; unchanged lines take their colours from the new one.
         for kinds in (("", "removed"), ("", "added")):
             places = [place for place, row in enumerate(self._rows) if row.kind in kinds]
             spans: list[Span] = []

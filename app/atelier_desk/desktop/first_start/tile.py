@@ -25,7 +25,7 @@ def letters(title: str) -> str:
 
 
 class Monogram(QWidget):
-    """Letters of a name on a colored background, in place of a logo that we may not ship."""
+    """Letters of a name on a coloured background, in place of a logo that we may not ship."""
 
     def __init__(self, letter: str, parent: QWidget) -> None:
         super().__init__(parent)

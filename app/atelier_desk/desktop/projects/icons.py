@@ -1,4 +1,4 @@
-"""Icons and colors of project contents."""
+"""Icons and colours of project contents."""
 
 from __future__ import annotations
 

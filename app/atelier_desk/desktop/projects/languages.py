@@ -61,7 +61,7 @@ class LanguageBar(QWidget):
         return language_word(language) if language or at < MOST else _("Others")
 
     def _texts(self) -> list[tuple[str, str]]:
-        """Text and color of each part."""
+        """Text and colour of each part."""
         total = sum(count for _name, count in self._parts)
         return [
             (f"{self._name(name, at)} {share_word(count, total)}", COLOURS[at] if at < MOST else "muted")

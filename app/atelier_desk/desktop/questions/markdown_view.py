@@ -61,7 +61,7 @@ class MarkdownView(QTextBrowser):
         return self._source
 
     def _apply_style(self) -> None:
-        """Apply the theme's font and link color, which are fixed in the document, by setting it again."""
+        """Apply the theme's font and link colour, which are fixed in the document, by setting it again."""
         tokens = theme().tokens
         self.document().setDefaultFont(theme().font(13))
         self.document().setDocumentMargin(0)

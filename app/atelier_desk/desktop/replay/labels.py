@@ -144,7 +144,7 @@ def mark_title(mark: TimelineMark, agent: str = "") -> str:
 
 
 def mark_role(mark: TimelineMark) -> Role | None:
-    """The color of an event that gets a tick of its own, None for ordinary ones."""
+    """The colour of an event that gets a tick of its own, None for ordinary ones."""
     if mark.kind == "run_finished" and mark.label in _ENDED:
         return "err" if mark.label == "error" else "muted"
     return _NOTABLE.get(mark.kind)

@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.inputs import Slider
 
 HANDLE = 14
-"""Width of the handle in pixels; its center moves within half of it from both ends."""
+"""Width of the handle in pixels; its centre moves within half of it from both ends."""
 TICKS = 10
 """Height of the ticks above the groove."""
 CLOSEST = 3
@@ -36,7 +36,7 @@ class Scrubber(Slider):
         bind(self._draw_again)
 
     def set_events(self, roles: Sequence[Role | None]) -> None:
-        """Set the events: the color of each tick, None for an ordinary one."""
+        """Set the events: the colour of each tick, None for an ordinary one."""
         self._roles = roles
         self.setRange(0, max(0, len(roles) - 1))
         self._draw_again()
@@ -48,7 +48,7 @@ class Scrubber(Slider):
         return QSize(80, 34)
 
     def x_of(self, place: int) -> float:
-        """The handle's center for a position."""
+        """The handle's centre for a position."""
         room = max(1, self.width() - HANDLE)
         return HANDLE / 2 + room * place / max(1, self.maximum())
 

@@ -20,7 +20,7 @@ ROW = 26
 NAMES = 0.36
 """Maximum share of the width for names."""
 PALER = 0.55
-"""Opacity of the accent color in the second part of a bar."""
+"""Opacity of the accent colour in the second part of a bar."""
 WIDEST = 44
 """Maximum width of a vertical bar: a single day does not fill the chart."""
 
@@ -76,7 +76,7 @@ class BarChart(QWidget):
         painter.end()
 
     def _colours(self) -> list[QColor]:
-        """Colors of the parts: upper ones are paler, but distinct from the background."""
+        """Colours of the parts: upper ones are paler, but distinct from the background."""
         tokens = theme().tokens
         return [QColor(tokens.accent), QColor(blend(tokens.accent, tokens.surface, PALER))]
 

@@ -33,7 +33,7 @@ CHANGED = N_("Save your changes or cancel them first.")
 
 
 class ListLine(NamedTuple):
-    """A row of such a list; ``picture`` replaces the icon, which becomes a dot of its color."""
+    """A row of such a list; ``picture`` replaces the icon, which becomes a dot of its colour."""
 
     key: str
     title: str

@@ -66,7 +66,7 @@ class ModelTable(QTableWidget):
 
     Invalid numbers are rejected.
 
-    ``on_star(info, on)`` receives favorites. Models are in the same order as in pickers.
+    ``on_star(info, on)`` receives favourites. Models are in the same order as in pickers.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ def _name(info: ModelInfo) -> str:
 
 
 def key_of(info: ModelInfo) -> str:
-    """The stored key of a favorite."""
+    """The stored key of a favourite."""
     return f"{info.provider}/{info.name}"
 
 

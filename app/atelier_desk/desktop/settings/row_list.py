@@ -18,7 +18,7 @@ class RowList(QWidget):
     """A column of widgets, rebuilt when data or language change; the focus stays in its row.
 
     Args:
-        before, after: the neighbors in the tab order, as rows are created later than what is below them.
+        before, after: the neighbours in the tab order, as rows are created later than what is below them.
     """
 
     def __init__(self, parent: QWidget, *, spacing: int = 0, before: QWidget | None = None, after: Sequence[QWidget] = ()) -> None:

@@ -53,7 +53,7 @@ def state_text(member: Member) -> str:
 
 
 def state_icon(member: Member) -> tuple[str, Role, PillKind]:
-    """Icon, its color, and the pill style of the state."""
+    """Icon, its colour, and the pill style of the state."""
     if member.at_limit:
         return "octagon-x", "warn", "warn"
     return STATE_ICONS.get(member.status, ("circle-help", "warn", "warn"))

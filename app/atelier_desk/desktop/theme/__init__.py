@@ -1,4 +1,4 @@
-"""The theme: colors, fonts, icons and the style sheet, all made from one set of tokens.
+"""The theme: colours, fonts, icons and the style sheet, all made from one set of tokens.
 
 ``theme()`` is the single instance; ``mark(widget, "primary")`` selects a variant of the style sheet.
 """

@@ -29,7 +29,7 @@ def _there(name: str) -> bool:
 
 @cache
 def _shape(name: str, size: int, ratio: float) -> QPixmap:
-    """The icon in black, to be painted over with colors: rendering the file again takes ten times as long."""
+    """The icon in black, to be painted over with colours: rendering the file again takes ten times as long."""
     image = QPixmap(round(size * ratio), round(size * ratio))
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
@@ -40,13 +40,13 @@ def _shape(name: str, size: int, ratio: float) -> QPixmap:
 
 @cache
 def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
-    """The icon ``name`` in one color, ``size`` logical pixels square.
+    """The icon ``name`` in one colour, ``size`` logical pixels square.
 
     Raises:
         FileNotFoundError: no such icon is bundled.
     """
     image = QPixmap(_shape(name, size, ratio))
-    if "currentColor" in _source(name):  # other icons have colors of their own
+    if "currentColor" in _source(name):  # other icons have colours of their own
         painter = QPainter(image)
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
         painter.fillRect(image.rect(), QColor(colour))
@@ -59,7 +59,7 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
 def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...], disabled: str = "") -> QIcon:
     """An icon of ``size`` logical pixels in ``colour``, sharp at these device pixel ratios.
 
-    ``disabled`` is its color when disabled; otherwise Qt greys it, which suits light backgrounds only.
+    ``disabled`` is its colour when disabled; otherwise Qt greys it, which suits light backgrounds only.
     """
     icon = QIcon()
     for ratio in ratios:

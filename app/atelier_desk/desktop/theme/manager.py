@@ -44,10 +44,10 @@ _FONT_CLASSES = ("QPushButton", "QToolButton", "QLabel", "QListView", "QMenu", "
 
 
 class Theme(QObject):
-    """Colors, fonts and icons for every widget.
+    """Colours, fonts and icons for every widget.
 
     Attributes:
-        tokens: the current colors.
+        tokens: the current colours.
         scale: factor of all font sizes, 0.8–2.0.
 
     Signals:

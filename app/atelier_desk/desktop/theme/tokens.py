@@ -1,4 +1,4 @@
-"""Design tokens: colors, sizes and spacing of the window, and derived shades."""
+"""Design tokens: colours, sizes and spacing of the window, and derived shades."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SCALE_RANGE: Final = (80, 200)
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Colors as ``#RRGGBB``.
+    """Colours as ``#RRGGBB``.
 
-    ``raised`` is for floating parts (dialogs, menus); ``*_soft`` are backgrounds for text of that color.
+    ``raised`` is for floating parts (dialogs, menus); ``*_soft`` are backgrounds for text of that colour.
     """
 
     name: str
@@ -120,7 +120,7 @@ class Tokens:
 
     @property
     def teal(self) -> str:
-        """An additional color for charts."""
+        """An additional colour for charts."""
         return "#5CC4BC" if self.dark else "#0F766E"
 
 
@@ -171,7 +171,7 @@ def blend(over: str, under: str, share: float) -> str:
 
 
 def contrast(a: str, b: str) -> float:
-    """Contrast ratio of two colors, 1–21, by WCAG 2.1."""
+    """Contrast ratio of two colours, 1–21, by WCAG 2.1."""
 
     def luminance(colour: str) -> float:
         parts = [value / 255 for value in _rgb(colour)]

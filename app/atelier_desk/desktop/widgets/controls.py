@@ -66,7 +66,7 @@ class Pill(PlainLabel):
         mark(self, f"pill-{kind}" if kind else "pill")
 
     def show_state(self, text: str, kind: PillKind) -> None:
-        """Set text and color together."""
+        """Set text and colour together."""
         self.setText(text)
         self.set_kind(kind)
 

@@ -1,4 +1,4 @@
-"""A button that shows the selection and opens a menu with search, groups, capabilities and favorites."""
+"""A button that shows the selection and opens a menu with search, groups, capabilities and favourites."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PickerItem:
         detail: a second, subdued line.
         also: search terms that are not shown.
         marks: icons of capabilities with labels.
-        starred: whether it is a favorite; None: it cannot be one.
+        starred: whether it is a favourite; None: it cannot be one.
     """
 
     key: str
@@ -72,11 +72,11 @@ def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
 class PickerMenu(QFrame):
     """The open menu.
 
-    Letters search, Enter or a click selects, Ctrl+D or a click on the star toggles a favorite, Esc closes.
+    Letters search, Enter or a click selects, Ctrl+D or a click on the star toggles a favourite, Esc closes.
 
     Signals:
         chosen: the key of an item.
-        starred: a key, and whether it is a favorite now.
+        starred: a key, and whether it is a favourite now.
         closed: the menu was closed, for any reason.
     """
 
@@ -216,7 +216,7 @@ class Picker(QPushButton):
 
     Signals:
         chosen: the key of the selected item, even if unchanged.
-        starred: a key, and whether it is a favorite now.
+        starred: a key, and whether it is a favourite now.
         closed: the menu was closed.
     """
 

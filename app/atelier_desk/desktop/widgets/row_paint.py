@@ -40,7 +40,7 @@ def face(size: int, weight: int = 400, mono: bool = False) -> Face:
 
 
 def quiet(marked: bool) -> str:
-    """The color of subdued text in a row, readable on a colored background too."""
+    """The colour of subdued text in a row, readable on a coloured background too."""
     return "muted_text" if marked else "muted"
 
 

@@ -75,17 +75,17 @@ class ListRow:
         facts: subdued, below the title.
         lines: an excerpt below the title; ``code``: in the code font.
         needle: the search text, highlighted in bold in title and lines.
-        note: in the accent color below everything.
+        note: in the accent colour below everything.
         heading: above the row.
         icon: None reserves no space, an empty name leaves it blank.
-        picture: replaces the icon, which becomes a dot of its color in the corner.
+        picture: replaces the icon, which becomes a dot of its colour in the corner.
         icon_action: the action of a click on the icon; empty for none.
         colour: of the title.
         wrap: maximum lines of the title; if set, nothing is beside it.
-        badge: a count of waiting items, in the warning color.
-        dot: color of a dot on the right, if there is no badge.
+        badge: a count of waiting items, in the warning colour.
+        dot: colour of a dot on the right, if there is no badge.
         marks: icons on the right.
-        marked: its background is colored; None: when selected.
+        marked: its background is coloured; None: when selected.
         framed: a menu is open for it.
         said: its accessible text, if not its texts in order.
         tip: tool tip; empty for title and facts.

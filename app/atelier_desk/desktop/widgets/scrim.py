@@ -39,7 +39,7 @@ class InFront(Protocol):
 
 
 class Scrim(QWidget):
-    """``<name>``. Covers ``host``, follows its size, blocks clicks and centers the dialog."""
+    """``<name>``. Covers ``host``, follows its size, blocks clicks and centres the dialog."""
 
     def __init__(self, host: QWidget, name: str = "question-scrim") -> None:
         super().__init__(host)

@@ -1,4 +1,4 @@
-"""Common style and behavior of tables: row selection, no grid, smooth scrolling, Tab leaves, visible focus frame."""
+"""Common style and behaviour of tables: row selection, no grid, smooth scrolling, Tab leaves, visible focus frame."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Toast(QFrame):
 
 
 class ToastHost(QObject):
-    """Shows at most one toast over ``window``, centered above its lower edge, or a part's (``stand_over``).
+    """Shows at most one toast over ``window``, centred above its lower edge, or a part's (``stand_over``).
 
     ``undo`` holds what can be restored. A new toast replaces the current one, which is closed; but a lasting one
     returns after it, and its time runs only while the window is active.
@@ -126,7 +126,7 @@ class ToastHost(QObject):
         window.installEventFilter(self)
 
     def stand_over(self, part: QWidget, clear_of: Callable[[], int] = lambda: 0, *, watched: QWidget | None = None) -> None:
-        """Center messages over this part of the window.
+        """Centre messages over this part of the window.
 
         ``clear_of`` returns the pixels at its lower edge that must stay visible, which change when ``watched`` moves
         or grows.

@@ -186,7 +186,7 @@ class Lane(QWidget):
         self._body.set_text(member.report)
 
     def redraw(self) -> None:
-        """Redraw the report after a change of fonts or colors."""
+        """Redraw the report after a change of fonts or colours."""
         self.refresh()
         if self._body is not None:
             self._body.redraw()

@@ -31,7 +31,7 @@ class CodeCard(QFrame):
     """Shows ``code``; ``update_code`` while it grows, ``freeze`` when complete.
 
     Args:
-        spans: colors that come with the code, such as those of terminal output.
+        spans: colours that come with the code, such as those of terminal output.
         wrap: lines are prose and wrap at words unless the user turns that off.
 
     Signals:

@@ -1,4 +1,4 @@
-"""Mermaid diagrams as images in the theme's colors, drawn without browser, script or network."""
+"""Mermaid diagrams as images in the theme's colours, drawn without browser, script or network."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class HeadedCard(Card):
         self.body.addLayout(self.head)
 
     def show_head(self, icon: str, role: Role, title: str, text: str) -> None:
-        """Set icon and icon color, title and text; an empty text takes no space."""
+        """Set icon and icon colour, title and text; an empty text takes no space."""
         self._icon.setPixmap(theme().pixmap(icon, role, theme().px(16), self.devicePixelRatioF()))
         self.title.setText(title)
         self.text.setText(text)

@@ -1,4 +1,4 @@
-"""Live output of a running command in its card: the newest lines, with colors."""
+"""Live output of a running command in its card: the newest lines, with colours."""
 
 from __future__ import annotations
 

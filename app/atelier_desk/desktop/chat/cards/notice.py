@@ -135,7 +135,7 @@ _ENDED = {
 
 
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
-    """Icon, color, card variant, title and text of a notice."""
+    """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
     if entry.topic == "error":
         own = details.get("code") in _OWN

@@ -178,7 +178,7 @@ class ToolCard(QFrame):
         return call_text(self.call, self.asked)
 
     def state_text(self) -> tuple[str, PillKind]:
-        """The text of the status pill and its color."""
+        """The text of the status pill and its colour."""
         call, asked = self.call, self.asked
         # The call of an MCP server continues after the answer.
         if asked is not None and (not call.server or asked.status == "pending"):

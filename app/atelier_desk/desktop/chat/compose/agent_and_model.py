@@ -50,7 +50,7 @@ def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
 
 
 def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent: Sequence[str]) -> list[PickerItem]:
-    """The chat models by group: favorites, recent ones, then one group per provider.
+    """The chat models by group: favourites, recent ones, then one group per provider.
 
     Each model is in the first group that fits.
     """

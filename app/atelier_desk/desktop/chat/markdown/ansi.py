@@ -1,4 +1,4 @@
-"""Terminal colors: the text and its styled spans (ECMA-48, 8.3.117; xterm's 256 colors and RGB). No Qt."""
+"""Terminal colours: the text and its styled spans (ECMA-48, 8.3.117; xterm's 256 colours and RGB). No Qt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEQUENCE = re.compile(r"\x1b(?:\[([\d;:]{0,64})m|\[[0-?]*[ -/]*[@-~]?|.)?|[\x00
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """A text style. A color is the number of one of the 16 named ones, ``#RRGGBB``, or None for the default."""
+    """A text style. A colour is the number of one of the 16 named ones, ``#RRGGBB``, or None for the default."""
 
     colour: int | str | None = None
     ground: int | str | None = None
@@ -81,7 +81,7 @@ def _chosen(style: Style, numbers: str) -> Style:
         if code == 0:
             style = PLAIN
         elif code in (38, 48):
-            # Colons group sub-parameters, semicolons separate parameters; an empty one may stand for the color space.
+            # Colons group sub-parameters, semicolons separate parameters; an empty one may stand for the colour space.
             given = [each for each in within if each] if ":" in part else None
             colour = _given(iter(given) if given is not None else parts, most=None if given is None else len(given))
             if colour is not None:
@@ -166,7 +166,7 @@ def _css(style: Style, tokens: Tokens) -> str:
 
 
 def colours(style: Style, tokens: Tokens) -> tuple[str, str]:
-    """Foreground and background as ``#RRGGBB``, background empty for the default: theme colors, always readable."""
+    """Foreground and background as ``#RRGGBB``, background empty for the default: theme colours, always readable."""
     usual = tokens.code
     colour = tokens.text if style.colour is None else _named(style.colour, tokens)
     ground = "" if style.ground is None else blend(_named(style.ground, tokens), usual, 0.3)
@@ -186,7 +186,7 @@ def _named(colour: int | str, tokens: Tokens) -> str:
 
 
 def _readable(colour: str, ground: str) -> str:
-    """The color moved towards black or white until it is readable on the background."""
+    """The colour moved towards black or white until it is readable on the background."""
     end = max(("#000000", "#FFFFFF"), key=lambda each: contrast(each, ground))
     for step in range(11):
         found = blend(end, colour, step / 10)

@@ -10,7 +10,7 @@ from typing import Literal
 
 LANGUAGES = frozenset({"diff", "patch", "udiff"})
 LONGEST = 500
-"""Maximum characters of a line whose words are compared; a longer one is only colored."""
+"""Maximum characters of a line whose words are compared; a longer one is only coloured."""
 MIN_SIMILARITY = 0.4
 """Lines less similar than this count as different: highlighting nearly every word is useless."""
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")

@@ -77,7 +77,7 @@ class Formulas(QObject):
         return self._known.get(source)
 
     def picture(self, source: str, px: int, colour: str, ratio: float) -> QImage | None:
-        """Its image for text of ``px`` pixels in a color, at ``ratio`` device pixels per pixel."""
+        """Its image for text of ``px`` pixels in a colour, at ``ratio`` device pixels per pixel."""
         drawing = self._known.get(source)
         if drawing is None:
             return None

@@ -19,7 +19,7 @@ _LEAST = 0.5
 _SIDE, _AREA = 16_000, 12_000_000
 """Maximum pixels of an image's longest side and of its area."""
 _PAPER = {"default": "#ffffff", "dark": "#1e1f24"}
-"""Background by theme: the surface colors of the window."""
+"""Background by theme: the surface colours of the window."""
 _COLOURS = re.compile(r"\b(?:fill|color|background)\s*:", re.IGNORECASE)
 _FACE, _WIDE_FACE = "trebuchet ms", "atelier wide"
 _STACK = f'"{_FACE}", verdana, arial, sans-serif'
@@ -40,7 +40,7 @@ _WIDE = re.compile(
 def diagram_png(source: str, *, dark: bool) -> bytes:
     """The image of a diagram on the theme's background.
 
-    A diagram that sets colors is drawn on white: its colors were chosen for that, and light text on them would be
+    A diagram that sets colours is drawn on white: its colours were chosen for that, and light text on them would be
     unreadable.
 
     Raises:

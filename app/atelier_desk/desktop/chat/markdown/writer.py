@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 QUOTE_DEPTH = QTextFormat.Property.UserProperty + 1
 """Block format property: the quote depth; the painter of the document draws the bars."""
 QUOTE_COLOUR = QTextFormat.Property.UserProperty + 6
-"""Block format property: the theme color name of the innermost bar, if the quote is an alert."""
+"""Block format property: the theme colour name of the innermost bar, if the quote is an alert."""
 CODE_BLOCK = QTextFormat.Property.UserProperty + 2
 CHECKED = QTextFormat.Property.UserProperty + 5
 """Block format property of a task list item: whether it is checked."""
@@ -284,7 +284,7 @@ class Writer:
             self._cursor.insertText(line, self._char(mono=True))
 
     def _rule(self) -> None:
-        """A rule: a block one pixel high, filled with the border color."""
+        """A rule: a block one pixel high, filled with the border colour."""
         self._begin(top=_GAP)
         form = self._cursor.blockFormat()
         form.setBackground(QBrush(QColor(self._theme.tokens.border)))

@@ -23,7 +23,7 @@ MAX_CHARS = 200_000
 
 
 def colour_of(kind: object, tokens: Tokens) -> str | None:
-    """The color of a token type, None for plain text."""
+    """The colour of a token type, None for plain text."""
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
     if kind in Comment:
@@ -278,7 +278,7 @@ class Highlighter(QObject):
             yield
 
     def _colour_spans(self, text: str, spans: Sequence[ansi.Span]) -> Iterator[None]:
-        """One step per line, several for a line with many spans; in colors of the theme."""
+        """One step per line, several for a line with many spans; in colours of the theme."""
         block, begins, at = self._document.begin(), 0, 0
         forms: dict[ansi.Style, QTextCharFormat] = {}  # a long output has thousands of spans in a few styles
         for line in text.split("\n"):

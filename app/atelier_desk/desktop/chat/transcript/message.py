@@ -1,4 +1,4 @@
-"""Common behavior of messages in a transcript: keyboard focus, copy, quote, menu."""
+"""Common behaviour of messages in a transcript: keyboard focus, copy, quote, menu."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class BodyMessage(MessageWidget):
     body: ReplyBody
 
     def _redraw(self) -> None:
-        """Redraw after a change of fonts or colors."""
+        """Redraw after a change of fonts or colours."""
         self.body.redraw()
         self.height_changed.emit()
 

@@ -125,7 +125,7 @@ class ReplyBody(QWidget):
         self.height_changed.emit()
 
     def redraw(self) -> None:
-        """Redraw everything after a change of fonts or colors."""
+        """Redraw everything after a change of fonts or colours."""
         text, streaming = self._text, self._stream is not None
         self._clear()
         self._text, self._stream = "", None

@@ -72,7 +72,7 @@ def estimate(entry: Entry) -> int:
 
 
 class ChatView(QAbstractScrollArea):
-    """Items in a centered column.
+    """Items in a centred column.
 
     Attributes:
         following: the view scrolls with the growing end; true while it is scrolled to the end.

@@ -100,7 +100,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.ERROR: ("circle-x", "err"),
 }
 _ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("circle-stop", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
-"""Icon and color of runs that did not complete."""
+"""Icon and colour of runs that did not complete."""
 
 
 def entry_title(entry: LogEntry) -> str:
@@ -143,7 +143,7 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
         value = summary.localized(_)
         words = " ".join(value.split())
         title = _(entry.presentation.title)
-        if title and words.startswith(title):  # "Question to you: which color?" follows the title "Question to you"
+        if title and words.startswith(title):  # "Question to you: which colour?" follows the title "Question to you"
             words = words[len(title) :].lstrip(" \u00a0\u202f:")
         return shorten(words, most, at_word=True)
     return visible(shorten(one_line(_activity_text(entry.payload) or entry.error), most, at_word=True))
@@ -192,7 +192,7 @@ def _retry(said: payloads.Retry) -> tuple[str, str]:
 
 
 def entry_icon(entry: LogEntry) -> tuple[str, Role]:
-    """Icon name and color role; for a call by its status."""
+    """Icon name and colour role; for a call by its status."""
     if not entry.is_call:
         if isinstance(entry.payload, payloads.WorkflowComplete):
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))

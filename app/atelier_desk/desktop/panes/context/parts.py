@@ -47,7 +47,7 @@ BAR, KEY = 10, 20
 
 
 def part_colour(kind: str) -> QColor:
-    """The color of a part in bar and lists."""
+    """The colour of a part in bar and lists."""
     return theme().colour(_COLOURS.get(kind, "muted"))
 
 

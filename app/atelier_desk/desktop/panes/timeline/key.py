@@ -1,4 +1,4 @@
-"""The legend of the timeline's colors."""
+"""The legend of the timeline's colours."""
 
 from __future__ import annotations
 

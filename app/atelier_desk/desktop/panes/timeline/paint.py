@@ -32,7 +32,7 @@ SHORTEST = 7
 RADIUS = 10
 STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in STATE_ICONS.items()}
 BarColours = tuple[QColor, QColor, QColor]
-"""Background, border and text color of a bar."""
+"""Background, border and text colour of a bar."""
 BAR_COLOURS = {
     "failed": ("err_soft", "err", "err_text"),
     "model": ("accent_soft", "accent", "accent"),

@@ -203,7 +203,7 @@ class TimelineView(QAbstractScrollArea):
             down.setValue(down.value() + rect.bottom() - room.bottom() + theme().px(5))
 
     def zoom_by(self, factor: float, at: int | None = None) -> None:
-        """Zoom around a viewport position (default: center), from the complete run to a thousandth of it."""
+        """Zoom around a viewport position (default: centre), from the complete run to a thousandth of it."""
         if self.axis is None:
             return
         across = self.horizontalScrollBar()

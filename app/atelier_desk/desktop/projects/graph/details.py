@@ -52,7 +52,7 @@ class NodeDetails(QWidget):
         self.hide()
 
     def show_entity(self, entity: Entity | None, joined: int = 0) -> None:
-        """Describe a node and the number of its visible neighbors; None hides."""
+        """Describe a node and the number of its visible neighbours; None hides."""
         self.setVisible(entity is not None)
         if entity is None:
             return

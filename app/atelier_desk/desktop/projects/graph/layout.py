@@ -27,7 +27,7 @@ STEPS: Final = 90
 COARSE_STEPS: Final = 160
 PUSH: Final = 0.09
 PULL_IN: Final = 0.012
-"""Strength of gravity towards the center: it keeps disconnected parts near."""
+"""Strength of gravity towards the centre: it keeps disconnected parts near."""
 ALONE: Final = 10.0
 """Factor of gravity for isolated nodes, which repulsion would push out of sight."""
 WEAKER: Final = 0.8
@@ -60,7 +60,7 @@ def lay_out(
 
     Args:
         edges: (n, 2) of node numbers; loops and duplicates are ignored.
-        start: current positions. A row of NaN: the node starts beside a positioned neighbor.
+        start: current positions. A row of NaN: the node starts beside a positioned neighbour.
         fixed: nodes that stay exactly at ``start``.
 
     Raises:
@@ -103,7 +103,7 @@ def _levels(count: int, edges: Ints, random: np.random.Generator) -> list[tuple[
 
 
 def _grouped(count: int, edges: Ints, random: np.random.Generator) -> Ints:
-    """Match each node with a neighbor that chose it too; remaining ones join a neighbor's group."""
+    """Match each node with a neighbour that chose it too; remaining ones join a neighbour's group."""
     group = np.full(count, -1, dtype=np.int64)
     if len(edges):
         degree = np.bincount(edges.ravel(), minlength=count)
@@ -148,7 +148,7 @@ def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random
 
 
 def _place_near(start: Floats, edges: Ints, random: np.random.Generator) -> Floats:
-    """Place nodes without a position beside a neighbor, on the side away from the center."""
+    """Place nodes without a position beside a neighbour, on the side away from the centre."""
     places = np.array(start, dtype=np.float64)
     known: Bools = np.isfinite(places[:, 0])
     middle = places[known].mean(axis=0)

@@ -1,4 +1,4 @@
-"""Loads the graph: one neighborhood at a time, or a complete project file by file, with progress."""
+"""Loads the graph: one neighbourhood at a time, or a complete project file by file, with progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 AROUND = 200
-"""Maximum neighbors loaded at once."""
+"""Maximum neighbours loaded at once."""
 FILES = 1_000
 """Maximum files from which a complete project is loaded."""
 AT_ONCE = 4
@@ -21,7 +21,7 @@ AT_ONCE = 4
 
 
 async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str, *, depth: int = 1) -> Exploration:
-    """Add an entity and its neighbors."""
+    """Add an entity and its neighbours."""
     found: Exploration = await bridge.engine.projects.explore(entity_id, depth=depth, limit=AROUND)
     entities = [found.start, *(each.entity for each in found.neighbours)]
     new = [each.id for each in entities if each.id not in model.number]

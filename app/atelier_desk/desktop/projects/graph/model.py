@@ -28,7 +28,7 @@ class GraphModel(QObject):
         edges: (m, 2), from source to target.
         edge_kinds: index into ``RELATIONS`` by edge.
         hidden_kinds, hidden_relations: those not shown.
-        expanded: ids of nodes whose neighbors were loaded.
+        expanded: ids of nodes whose neighbours were loaded.
 
     Signals:
         changed: nodes, edges or their visibility changed.
@@ -178,7 +178,7 @@ class GraphModel(QObject):
         return found
 
     def toward(self, node: int, x: float, y: float) -> int | None:
-        """The node that an arrow key selects: the neighbor best aligned with the direction, else the nearest node
+        """The node that an arrow key selects: the neighbour best aligned with the direction, else the nearest node
         there.
 
         None if there is nothing on that side.

@@ -132,7 +132,7 @@ class GraphPage(QWidget):
         self._show_state()
 
     def show_entity(self, entity: Entity) -> None:
-        """Add an entity with its neighbors, select and center it."""
+        """Add an entity with its neighbours, select and centre it."""
 
         async def work() -> None:
             if entity.id not in self.model.expanded:
@@ -153,7 +153,7 @@ class GraphPage(QWidget):
         self.view.setFocus()
 
     def expand(self, node: int) -> None:
-        """Load the neighbors of a node."""
+        """Load the neighbours of a node."""
         if not 0 <= node < len(self.model):
             return
         entity = self.model.entities[node]

@@ -170,7 +170,7 @@ class GraphPainter:
         painter.setOpacity(1.0)
 
     def _dot(self, kind: int, size: float, ratio: float) -> QPixmap:
-        """A node: a disc in the color of its kind, with its icon if large enough."""
+        """A node: a disc in the colour of its kind, with its icon if large enough."""
         side = max(4, round(2 * size) + 2)
         key = (kind, side, theme().tokens.name, ratio)
         if key not in self._dots:
@@ -209,7 +209,7 @@ class GraphPainter:
                 painter.drawEllipse(QPointF(x, y), ring, ring)
 
     def _label(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
-        """Names beside nodes while there is room: the selected one, its neighbors, then by degree."""
+        """Names beside nodes while there is room: the selected one, its neighbours, then by degree."""
         look = theme()
         painter.setFont(look.font(12))
         metrics = QFontMetricsF(painter.font())
@@ -276,7 +276,7 @@ def _draw_lines(painter: QPainter, lines: Floats) -> None:
 
 
 def _draw_copies(painter: QPainter, picture: QPixmap, points: Floats, ratio: float) -> None:
-    """Draw an image centered at each point; ten doubles are a PixmapFragment."""
+    """Draw an image centred at each point; ten doubles are a PixmapFragment."""
     if not len(points):
         return
     held = np.zeros((len(points), 10))

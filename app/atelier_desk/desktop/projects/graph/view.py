@@ -49,7 +49,7 @@ class GraphView(QWidget):
 
     The wheel zooms at the pointer while focused, or with Ctrl; background and nodes can be dragged.
 
-    Arrows select the neighbor in that direction, with Ctrl they pan; Enter expands, Space opens the source, + and -
+    Arrows select the neighbour in that direction, with Ctrl they pan; Enter expands, Space opens the source, + and -
     zoom, 0 fits, Home selects the node with most edges, Esc deselects, the menu key opens the node's menu.
 
     Signals:
@@ -144,7 +144,7 @@ class GraphView(QWidget):
             self._centre_on(self.centre[0] + off[0] / self.scale, self.centre[1] + off[1] / self.scale)
 
     def centre_on(self, node: int) -> None:
-        """Center the node, zoomed in enough to read the names around it."""
+        """Centre the node, zoomed in enough to read the names around it."""
         self.scale = max(self.scale, FIRST_SCALE * 0.5)
         x, y = self.model.places[node]
         if np.isfinite(x):
@@ -160,7 +160,7 @@ class GraphView(QWidget):
         self.update()
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom around a point of the widget, by default its center."""
+        """Zoom around a point of the widget, by default its centre."""
         scale = min(max(self.scale * factor, SCALES[0]), SCALES[1])
         off = QPointF(0, 0) if at is None else at - QPointF(self.width() / 2, self.height() / 2)
         x = self.centre[0] + off.x() * (1 / self.scale - 1 / scale)
