@@ -20,8 +20,10 @@ NEARLY = 0.75
 
 
 class ApprovalButtons(QWidget):
-    """``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``, the menu
-    of rules.
+    """The buttons of a pending request.
+
+    They are ``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``,
+    the menu of rules.
 
     Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``, once per press.
     """
@@ -87,9 +89,7 @@ class ApprovalButtons(QWidget):
         self._elide()
 
     def scope_menu(self) -> QMenu:
-        """The menu of permanent rules, with entries ``approval-scope-always``, ``-tool``, ``-section`` and
-        ``-server``.
-        """
+        """The menu of rules: ``approval-scope-always``, ``-tool``, ``-section`` and ``-server``."""
         if self._menu is not None:
             self._menu.deleteLater()
         menu = self._menu = QMenu(self)

@@ -38,9 +38,7 @@ SETTLE_S = 0.5
 Such a press was meant for what was there before.
 """
 ENOUGH = 96
-"""Pixels of a card's height that must be visible for it to count as seen, or half of it if it is smaller than twice
-this.
-"""
+"""Pixels of a card's height that must be visible for it to count as seen, or half of a card smaller than twice this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,9 +290,7 @@ class ApprovalController(QObject):
 
 
 def seen(card: QWidget) -> bool:
-    """Whether the user can see this card: its window is active, and enough of it is inside the surrounding scroll
-    areas.
-    """
+    """Whether the user can see this card: in an active window, and enough of it inside its scroll areas."""
     window = card.window()
     if not card.isVisible() or window.isMinimized() or not window.isActiveWindow():
         return False

@@ -94,7 +94,7 @@ class ApprovalFrame(QFrame):
         return MOST_HEIGHT
 
     def set_where(self, workflow: str) -> None:
-        """Set the workflow's name, shown if the card is outside of its workflow; empty for none."""
+        """Set the workflow's name, shown if the card is outside its workflow; empty for none."""
         self._where = workflow
         self._show()
 

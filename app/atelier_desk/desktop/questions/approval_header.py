@@ -28,8 +28,10 @@ def loosen(text: QLabel) -> None:
 
 
 class ApprovalHeader(QWidget):
-    """``approval-title``, ``-undo``, ``-lineage``, ``-show`` and the pills ``approval-risk``, ``-time`` and
-    ``-state``.
+    """What is requested, with pills for risk, time and state.
+
+    Its parts are ``approval-title``, ``-undo``, ``-lineage``, ``-show`` and the pills ``approval-risk``, ``-time``
+    and ``-state``.
 
     Signals: ``show_requested`` when the user wants to see the workflow.
     """

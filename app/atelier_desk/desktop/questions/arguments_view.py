@@ -49,8 +49,9 @@ class _Text(TextField):
 
 
 class ArgumentsView(QWidget):
-    """``approval-arguments`` with ``approval-arguments-fold``, ``-copy``, ``approval-edit`` and
-    ``approval-arguments-error``.
+    """``approval-arguments``: the arguments as text, with buttons to fold, copy and edit.
+
+    The other names are ``approval-arguments-fold``, ``-copy``, ``approval-edit`` and ``approval-arguments-error``.
 
     Signals: ``edited`` after each change of text or state, ``height_changed`` when its height changes,
     ``caret_moved`` with the editor while typing.

@@ -162,8 +162,12 @@ class QuestionPresenter(QObject):
         return [question for question in self.queue.pending() if self.dialog is None or question.id != self.dialog.question.id]
 
     def set_notifications(self, on: bool, remind_minutes: int = 0, answers: bool = True) -> None:
-        """Apply settings: notifications and task bar alerts, minutes between reminders (0: never), and answer
-        buttons.
+        """Apply the settings of notifications.
+
+        Args:
+            on: show notifications and task bar alerts.
+            remind_minutes: minutes between reminders, 0 for never.
+            answers: notifications have buttons.
         """
         self.attention.enabled, self.attention.answers = on, answers
         self.reminder.set_minutes(remind_minutes if on else 0)

@@ -67,9 +67,7 @@ class Scrubber(Slider):
         self._draw_again()
 
     def _draw_ticks(self) -> QPixmap:
-        """Draw the ticks into a cached image: a long run has a thousand of them, and they do not move with the
-        handle.
-        """
+        """Draw the ticks into a cached image: a long run has a thousand, and they do not move with the handle."""
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)

@@ -32,10 +32,10 @@ DAYS = (("", N_("Any day")), ("today", N_("Today")), ("yesterday", N_("Yesterday
 
 
 class AuditTrail(QWidget):
-    """``audit-text``, ``audit-workflow``, ``audit-agent``, ``audit-tool``, ``audit-decision``, ``audit-day``,
-    ``audit-table``,
+    """Filters, table and buttons of the audit trail.
 
-    ``audit-open``, ``audit-today``, ``audit-export``.
+    Its parts are ``audit-text``, ``audit-workflow``, ``audit-agent``, ``audit-tool``, ``audit-decision``,
+    ``audit-day``, ``audit-table``, ``audit-open``, ``audit-today`` and ``audit-export``.
 
     Signals:
         opened: show the call of this entry (``AuditLine``) in its workflow.

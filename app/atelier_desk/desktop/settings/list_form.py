@@ -73,8 +73,10 @@ Saved = tuple[str, Callable[[], object]]
 
 
 class ListFormPage(SettingsPage, Generic[T]):
-    """Subclasses define what is listed (``read``, ``line``), and how a form in ``form_card`` shows, validates and
-    saves an item.
+    """Base of such pages.
+
+    Subclasses define what is listed (``read``, ``line``), and how a form in ``form_card`` shows, validates and saves
+    an item.
     """
 
     form_card: SectionCard

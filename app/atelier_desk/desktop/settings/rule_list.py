@@ -42,8 +42,11 @@ class RuleList(RowList):
     def show_rules(
         self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None, never: Mapping[str, str] | None = None
     ) -> None:
-        """List these rules; ``names`` maps workflow and agent ids to names, ``never`` explains by text why a rule
-        never matches.
+        """List these rules.
+
+        Args:
+            names: of workflows and agents, by id.
+            never: why a rule never matches, by its text.
         """
         self._rules = by_last_use(rules)
         self._never = dict(never or {})

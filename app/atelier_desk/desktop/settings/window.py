@@ -35,10 +35,10 @@ AROUND = 54
 
 
 class SettingsWindow(QWidget):
-    """``settings-window``: ``settings-pages``, ``settings-sections`` of the current page, and
-    ``settings-page-<section>``.
+    """``settings-window``: the list of pages, and the sections of the current one.
 
-    Sections are built when first shown or searched. ``closed`` is emitted when the window closes.
+    Its parts are ``settings-pages``, ``settings-sections`` and ``settings-page-<section>``. Sections are built when
+    first shown or searched. ``closed`` is emitted when the window closes.
     """
 
     closed = Signal()

@@ -1,8 +1,8 @@
-"""A global shortcut by the desktop portal, which asks the user, stores the choice, and works under Wayland and in
-sandboxes.
+"""A global shortcut by the desktop portal, which asks the user and stores the choice.
 
-Signatures: ``org.freedesktop.portal.GlobalShortcuts.xml``, ``…portal.Request.xml``, ``…portal.Session.xml`` and
-``org.freedesktop.host.portal.Registry.xml`` of xdg-desktop-portal (flatpak.github.io/xdg-desktop-portal/docs).
+It works under Wayland and in sandboxes. Signatures: ``org.freedesktop.portal.GlobalShortcuts.xml``,
+``…portal.Request.xml``, ``…portal.Session.xml`` and ``org.freedesktop.host.portal.Registry.xml`` of
+xdg-desktop-portal (flatpak.github.io/xdg-desktop-portal/docs).
 """
 
 from __future__ import annotations

@@ -20,9 +20,7 @@ def resource_dir() -> Path:
 
 
 def notices_file() -> Path:
-    """The notices of installed components and licences: at the root of a checkout, or in an installed package's
-    licences.
-    """
+    """The notices of installed components: at the root of a checkout, or in an installed package's licences."""
     resources = resource_dir()
     packaged = resources / "licenses" / "THIRD-PARTY-NOTICES"
     return packaged if packaged.is_file() else resources.parent / packaged.name

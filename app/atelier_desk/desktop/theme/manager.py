@@ -201,9 +201,7 @@ def theme() -> Theme:
 
 
 def mark(widget: QWidget, variant: str) -> None:
-    """Set a widget's variant of the style sheet: primary, ghost, danger, chip, card, heading, title, muted, mono and
-    so on.
-    """
+    """Set a widget's variant of the style sheet: primary, ghost, danger, chip, card, heading, title, muted, mono …"""
     if widget.property("variant") == variant:
         return
     widget.setProperty("variant", variant)

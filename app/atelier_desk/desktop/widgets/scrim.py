@@ -76,8 +76,9 @@ class Scrim(QWidget):
             self._end_wait()
 
     def _await_pause(self, typed_in: QWidget | None) -> None:
-        """Leave the focus in a field while the user types, else take it: keys meant for the previous widget do
-        nothing.
+        """Leave the focus in a field while the user types, else take it.
+
+        Keys meant for the previous widget have no effect.
         """
         self._end_wait()
         writes = typed_in is not None and typed_in.isVisible() and not self.isAncestorOf(typed_in)

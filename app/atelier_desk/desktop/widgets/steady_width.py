@@ -33,11 +33,10 @@ class SteadyWidth(QObject):
 
 
 class OverlayBar(QScrollBar):
-    """``overlay-bar``: a list's vertical scroll bar drawn over the right edge of its rows, so that columns do not
-    move.
+    """``overlay-bar``: a list's vertical scroll bar, drawn over the right edge of its rows.
 
-    The list's own bar is hidden and keeps range and value. Rows leave their last 8 px free. Created in the list's
-    constructor; deleted with the list.
+    So columns do not move when it appears. The list's own bar is hidden and keeps range and value. Rows leave their
+    last 8 px free. Created in the list's constructor; deleted with the list.
     """
 
     def __init__(self, area: QAbstractScrollArea) -> None:

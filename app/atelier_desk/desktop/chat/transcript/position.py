@@ -13,8 +13,13 @@ QUESTION: Final = "question"
 
 
 class TranscriptPosition(NamedTuple):
-    """``part`` is one of the names above; ``key`` the call's id (for ``CALL`` with the number of its text on a second line) or the
-    question's; ``number`` counts the matches in that text from 0."""
+    """A position: part of an entry, key, and number of the match.
+
+    Attributes:
+        part: one of the names above.
+        key: the call's id (for ``CALL`` with the number of its text on a second line) or the question's.
+        number: of the match in that text, from 0.
+    """
 
     part: str
     key: str

@@ -35,7 +35,9 @@ class _Buttons(ActionsRow):
 
 
 class AgentRow(QWidget):
-    """An agent. Its buttons are ``agent-pause``, ``agent-stop``, ``agent-message`` and ``agent-open``, its field
+    """An agent with its buttons and message field.
+
+    The buttons are ``agent-pause``, ``agent-stop``, ``agent-message`` and ``agent-open``, the field
     ``agent-message-field``.
 
     Signals:

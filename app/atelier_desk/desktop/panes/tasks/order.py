@@ -79,9 +79,7 @@ def moved(ids: Sequence[str], task_id: str, to: int) -> list[str]:
 
 
 def possible_dependencies(tasks: Iterable[Task], task: Task | None) -> list[Task]:
-    """Tasks on which ``task`` may depend without a cycle: all except itself and those that depend on it, even
-    indirectly.
-    """
+    """Tasks on which ``task`` may depend without a cycle: not itself, nor those that depend on it, even indirectly."""
     every = sorted(tasks, key=_rank)
     if task is None:
         return every

@@ -84,8 +84,9 @@ def _clean(edges: Ints) -> Ints:
 
 
 def _levels(count: int, edges: Ints, random: np.random.Generator) -> list[tuple[int, Ints, Floats, Ints]]:
-    """From the full graph to its coarsest copy: number of nodes, edges, mass of each node, and its node in the next
-    copy.
+    """The levels from the full graph to its coarsest copy.
+
+    Each has its number of nodes, its edges, the mass of each node, and each node's node in the next copy.
     """
     levels: list[tuple[int, Ints, Floats, Ints]] = []
     mass: Floats = np.ones(count)

@@ -178,10 +178,9 @@ class GraphModel(QObject):
         return found
 
     def toward(self, node: int, x: float, y: float) -> int | None:
-        """The node that an arrow key selects: the neighbour best aligned with the direction, else the nearest node
-        there.
+        """The node that an arrow key selects, or None if there is nothing on that side.
 
-        None if there is nothing on that side.
+        It is the neighbour best aligned with the direction, else the nearest node there.
         """
         for among in (self.neighbours(node), np.flatnonzero(self.node_shown)):
             near = among[np.isfinite(self.places[among, 0]) & (among != node)]

@@ -133,13 +133,11 @@ def _lead(*stops: QWidget) -> None:
 
 @settings_page("approvals", order=40, icon="shield", title=N_("Permissions and tools"), section=N_("Permissions"))
 class ApprovalsPage(RowsPage):
-    """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``,
-    ``approval-on-timeout``,
+    """The page of permissions. Changes apply at once, to runs started afterwards.
 
-    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``,
-    ``rule-test-…``, ``audit-…``, ``safe-…``, ``max-depth``.
-
-    Changes apply at once, to runs started afterwards.
+    Controls: ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``,
+    ``approval-on-timeout``, ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and
+    ``rule-import-file``, ``rule-test-…``, ``audit-…``, ``safe-…``, ``max-depth``.
     """
 
     topics = ("settings", "tool", "approval")

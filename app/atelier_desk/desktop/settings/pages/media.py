@@ -31,8 +31,11 @@ USUAL = N_("Leave empty for the service's default.")
 
 @settings_page("media", order=81, icon="image", title=N_("Images and 3D"), part_of="web")
 class MediaPage(FormPage):
-    """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``,
-    ``media-test-images``, ``media-test-models``."""
+    """The page of image and 3D services.
+
+    Controls: ``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``,
+    ``media-apply``, ``media-test-images``, ``media-test-models``.
+    """
 
     titles = {
         "images": N_("Address (image generation)"),

@@ -42,8 +42,11 @@ def _with_address(kind: str) -> bool:
 
 @settings_page("web", order=80, icon="globe", title=N_("Web and media"), section=N_("Web"))
 class WebPage(FormPage):
-    """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``;
-    ``web-scripts``, ``web-browser``."""
+    """The page of web search.
+
+    Controls: ``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``,
+    ``web-clear``, ``web-scripts``, ``web-browser``.
+    """
 
     titles = {"key_env": N_("Variable")}
 
