@@ -157,7 +157,7 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert dialog.purge.isEnabled()
     dialog.reload()  # as the changes ask for
     await settle()
-    assert dialog.status.text() == "Stopped: 2 of 10 were deleted for good."
+    assert dialog.status.text() == "Stopped: 2 of 10 were deleted permanently."
     gone.extend("xxx")
     dialog._purge()
     await settle()
@@ -182,7 +182,7 @@ async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, a
     await settle()
     dialog.stop.click()
     await settle()
-    assert dialog.status.text() == "Stopped: 1 of 3 was brought back."
+    assert dialog.status.text() == "Stopped: 1 of 3 was restored."
 
 
 async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:

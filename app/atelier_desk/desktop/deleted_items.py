@@ -240,5 +240,7 @@ class DeletedDialog(QDialog):
 def _stopped(name: str, done: int, total: int) -> str:
     """What a stopped job has done, by the job's name."""
     if name == "back":
-        return ngettext("Stopped: {n} of {total} was brought back.", "Stopped: {n} of {total} were brought back.", done, total=total)
-    return ngettext("Stopped: {n} of {total} was deleted for good.", "Stopped: {n} of {total} were deleted for good.", done, total=total)
+        return ngettext("Stopped: {n} of {total} was restored.", "Stopped: {n} of {total} were restored.", done, total=total)
+    return ngettext(
+        "Stopped: {n} of {total} was deleted permanently.", "Stopped: {n} of {total} were deleted permanently.", done, total=total
+    )

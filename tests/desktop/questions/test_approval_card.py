@@ -452,7 +452,7 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     s.find("approval-reason").setPlainText("kept")
     s.engine.change("v1", round=2)
     await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
-    assert s.find("approval-why").text().endswith("No decision was made in time, so it is asked again.")
+    assert s.find("approval-why").text().endswith("No decision was made in time, so you are asked again.")
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
     await tell(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])

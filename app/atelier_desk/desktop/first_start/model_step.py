@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 COLUMNS = 4
 TILE = 118
 """Minimum width of a tile, in logical pixels at 100 %, which determines the number per row."""
-STARTER_ABOUT = N_("Works offline, right away: for sums, tasks, memories and questions. Too small for a real dialogue.")
+STARTER_ABOUT = N_("Works offline right away, for sums, tasks, memories and questions. Too small for real conversation.")
 
 
 class ModelStep(Step):
@@ -91,7 +91,7 @@ class ModelStep(Step):
         self._choose(self.starter, focus=False)
 
     def _service(self, name: str, title: str, config: ProviderConfig, model: str, keys: str, hint: str = "") -> None:
-        about = hint or (lambda: _("Your messages go to {service}. You need a key of your own.", service=_(title)))
+        about = hint or (lambda: _("Your messages go to {service}. You need your own API key.", service=_(title)))
         made = TileChoice(name, title, about, self, config=config, proposed=model, keys=keys, key=N_("API key"))
         self._add(made)
         if keys:

@@ -32,7 +32,7 @@ FACTS = (
     (
         "hard-drive",
         N_("Private and local"),
-        N_("Everything stays on this computer unless you connect a remote model server. An API key goes to its own service alone."),
+        N_("Everything stays on this computer unless you connect a remote model server. An API key is sent only to its own service."),
     ),
 )
 """Icon, title and sentence of what a new user should know."""

@@ -182,7 +182,7 @@ class ApprovalGroup(ApprovalFrame):
     def _check(self, *_args: object) -> None:
         left = self.unsettled()
         self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
-        told = _("Decide about the call that you have changed first") if self._begun() else _("Allow these calls, each for this once")
+        told = _("Decide on the call you edited first") if self._begun() else _("Allow each of these calls once")
         self.allow.setToolTip(told)
 
     def _show(self) -> None:

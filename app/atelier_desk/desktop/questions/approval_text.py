@@ -146,7 +146,7 @@ def why(request: ApprovalRequest) -> str:
     if request.about:
         text = f"{text}\n{request.about}" if request.reason == "repository" else f"{text} ({request.about})"
     if request.round > 1:
-        text = " ".join(filter(None, (text, _("No decision was made in time, so it is asked again."))))
+        text = " ".join(filter(None, (text, _("No decision was made in time, so you are asked again."))))
     return text
 
 

@@ -21,7 +21,7 @@ _SYNTAX = {
     "Invalid control character at": N_("a line break or tab inside a string must be written \\n or \\t"),
     "Invalid \\escape": N_("a backslash inside a string must be doubled"),
     "Invalid \\uXXXX escape": N_("\\u needs four hexadecimal digits"),
-    "Extra data": N_("there is something after the end"),
+    "Extra data": N_("unexpected text after the end"),
 }
 
 
@@ -65,4 +65,4 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> object:
-    raise _RefusedError(_("{name} is not a number a tool can be given.", name=name))
+    raise _RefusedError(_("{name} is not a number that tools accept.", name=name))

@@ -70,7 +70,7 @@ class ReplayView(QWidget):
         self.player = Player(self)
         self._build()
         self._connect()
-        bind_text(self.scrubber, name=N_("Place in the replay"))
+        bind_text(self.scrubber, name=N_("Position in the replay"))
         bind_text(self, name=N_("Replay of the run"))
         bind(self._update_texts)
 

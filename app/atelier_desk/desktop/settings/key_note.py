@@ -84,7 +84,7 @@ class KeyNote(QWidget):
             return
         path = self._store.file
         if self._store.place is KeyPlace.FILE:
-            details = _("Keys are then known until Atelier closes, and asked for again after that.")
+            details = _("Keys are then kept only until Atelier closes.")
             confirm(self, _("Delete {path}?", path=path), details, _("Delete"), lambda: self._switch(False))
             return
         details = _(

@@ -90,7 +90,7 @@ class ModelTable(QTableWidget):
         self.setItemDelegateForColumn(TITLE, _NameDelegate(self, cells=True))
         self.itemChanged.connect(self._edited)
         theme().changed.connect(self._restyle)
-        bind_text(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
+        bind_text(self, name=N_("Models: double-click a number to change it, press Space to add or remove a favourite"))
         self._restyle()
         self._fill()
 
@@ -268,5 +268,5 @@ def _learned(info: ModelInfo) -> str:
     if info.supports_tools is False:
         return _("The server refused tool definitions, so tool calls are sent as text.")
     if info.supports_tools:
-        return _("The model called tools, so they are sent in the server’s own form.")
+        return _("The model called tools, so tool calls use the server’s own format.")
     return _("The server refused longer requests and reported this limit.")

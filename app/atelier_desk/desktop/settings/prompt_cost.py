@@ -40,8 +40,8 @@ class PromptCostNote(QLabel):
         self.setWordWrap(True)
         self._costs: dict[ToolMode, PromptCost] = {}
         about = N_(
-            "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "
-            "and tools. Tools that are searched for are added once they are found."
+            "Estimated tokens of a request without messages, in a workflow with a workspace folder: instructions and "
+            "tools. Tools found by search come on top."
         )
         bind_text(self, self._lines, name=N_("Tokens used by every request"), tip=about)
         self.hide()

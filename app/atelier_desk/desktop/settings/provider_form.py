@@ -34,7 +34,7 @@ def is_builtin(kind: str) -> bool:
 
 _HINTS = {
     KeyState.SAVED: N_("saved – type to replace"),
-    KeyState.SESSION: N_("known until Atelier closes – type to replace"),
+    KeyState.SESSION: N_("kept until Atelier closes – type to replace"),
     KeyState.REQUIRED: N_("API key required"),
 }
 

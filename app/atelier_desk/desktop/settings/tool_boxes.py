@@ -187,7 +187,7 @@ class ToolBoxes(QWidget):
         bind_text(
             self.total,
             self._total_words,
-            tip=N_("Definitions of these tools and of those that every agent has, as the chosen model is sent them"),
+            tip=N_("Definitions of these tools and of those every agent has, as sent to the selected model"),
         )
         self.groups = RowList(self, spacing=4, before=self.search)
         fill(QVBoxLayout(self), self.search, self.groups, self._nothing, self.total, margins=(0, 0, 0, 0), spacing=6)

@@ -99,7 +99,7 @@ def state_text(workflow: Workflow, unread: bool = False) -> str:
         "paused": _("paused"),
         "interrupted": _("interrupted"),
         "error": _("failed"),
-        "completed": _("completed"),
+        "completed": _("done"),
     }
     text = words.get(workflow.status.value, "")
     if workflow.pending_questions:

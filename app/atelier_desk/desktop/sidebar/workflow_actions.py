@@ -262,7 +262,10 @@ class WorkflowActions(QObject):
     async def _changed_reports(self, workflow_id: str) -> list[str]:
         """A line for each report that is not in the original state in a copy, and one for missing rows."""
         names = await self._bridge.engine.workflows.exporting.changed_reports(workflow_id)
-        text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
+        text = N_(
+            "The report {name} was damaged or changed by another program. The copy contains its current version, or "
+            "nothing if it is missing."
+        )
         damaged = await self._bridge.engine.workflows.exporting.damaged_rows(workflow_id)
         rows = [*(each.error().localized(_) for each in damaged[:SHOWN]), *([_(LEFT_OUT)] if damaged else [])]
         return [*(_(text, name=name) for name in names), *rows]

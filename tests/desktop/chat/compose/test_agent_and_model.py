@@ -45,7 +45,7 @@ def test_what_is_known_of_a_model_is_told() -> None:
     assert describe(THINKER).replace("\u202f", " ") == "128.0 k tokens · $0.25 / $2.00"
     assert describe(ModelInfo(provider="p", name="m", price_input=0, price_output=0)) == "free"
     assert describe(MODELS[0]) == ""
-    assert [word for _icon, word in abilities(THINKER)] == ["tools", "thinking"]
+    assert [word for _icon, word in abilities(THINKER)] == ["tools", "reasoning"]
 
 
 async def loaded(qtbot: QtBot, workflow: Workflow | None = None) -> tuple[FakeAtelier, ChatHeader, WorkflowChoices]:

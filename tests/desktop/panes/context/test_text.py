@@ -50,9 +50,9 @@ def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
     assert words.item_text(sent, seen).splitlines()[:3] == [
         "[notes.txt, as text, in full: 4 characters]",
         "[log, as an excerpt: 500 of 2,000 characters]",
-        "[dot.png, as a picture, 40 × 30 pixels]",
+        "[dot.png, as an image, 40 × 30 pixels]",
     ]
-    assert "[dot.png, only its name: this model cannot see pictures]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))
+    assert "[dot.png, only its name: this model cannot see images]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))
 
 
 def test_tools_that_were_searched_for_are_counted_with_what_listing_them_would_take() -> None:

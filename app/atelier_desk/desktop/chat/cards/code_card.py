@@ -210,7 +210,7 @@ class CodeCard(QFrame):
 
     def _hidden_tip(self) -> str:
         codes = ", ".join(hidden_codes(self._code)[:_CODES])
-        return _("This text holds characters that cannot be seen or that change its order: {codes}", codes=codes)
+        return _("This text contains invisible characters, or characters that change its order: {codes}", codes=codes)
 
     def highlight(self, needle: str) -> int:
         """Highlight all matches of ``needle``, ignoring case; empty clears. Returns their number."""

@@ -43,8 +43,8 @@ def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
     """Known capabilities of a model, as icons with labels."""
     known = (
         (info.supports_tools, "wrench", _("tools")),
-        (info.supports_vision, "image", _("pictures")),
-        (info.supports_thinking, "brain", _("thinking")),
+        (info.supports_vision, "image", _("images")),
+        (info.supports_thinking, "brain", _("reasoning")),
     )
     return tuple((icon, word) for can, icon, word in known if can)
 

@@ -17,7 +17,7 @@ _ICON = 14
 
 def profile_choices() -> list[PickerItem]:
     """All profiles, the strictest first."""
-    marks = (("triangle-alert", _("take care")),)
+    marks = (("triangle-alert", _("use with care")),)
     return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in ALL]
 
 
@@ -56,5 +56,5 @@ def _apply_style(button: QPushButton, profile: Profile) -> None:
 
 
 def _tool_tip(profile: Profile) -> str:
-    holds = _("A stricter level applies at once, a freer one from your next message on.")
+    holds = _("A stricter level applies at once, a less strict one from your next message.")
     return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

@@ -59,7 +59,7 @@ _WORDS = {
     ChunkType.CONTEXT_CHANGED: N_("Context changed"),
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
-    ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
+    ChunkType.LOOP_DETECTED: N_("Repetition detected"),
     ChunkType.SERVERS_LACKING: N_("MCP servers"),
     ChunkType.ERROR: N_("Error"),
 }

@@ -101,9 +101,9 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
     lines = []
     for each in attached:
         if each.picture and message.images:
-            given = _("as a picture, {width} × {height} pixels", width=number(each.width), height=number(each.height))
+            given = _("as an image, {width} × {height} pixels", width=number(each.width), height=number(each.height))
         elif each.picture:
-            given = _("only its name: this model cannot see pictures")
+            given = _("only its name: this model cannot see images")
         elif each.cut:
             given = _("as an excerpt: {given} of {count} characters", given=number(len(each.text)), count=number(each.characters))
         else:

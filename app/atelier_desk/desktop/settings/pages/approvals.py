@@ -172,7 +172,8 @@ class ApprovalsPage(RowsPage):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(told, row, 1)
         hint = N_(
-            "Chosen per workflow next to the message field; each agent has its own default. A sub-agent is never freer than its parent."
+            "Chosen per workflow next to the message field; each agent has its own default. A sub-agent never has "
+            "more permissions than its parent."
         )
         fill(self.section(N_("PROFILES")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
 

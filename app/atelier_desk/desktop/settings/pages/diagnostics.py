@@ -119,7 +119,7 @@ class DiagnosticsPage(SettingsPage):
 
     def _ask_to_remove(self) -> None:
         damaged = "\n".join(check.message for check in self._checks if check.name == "configuration")
-        words = _("They cannot be used, and are gone for good then. Write them anew after it, or restore a backup instead.")
+        words = _("They are unusable and will be deleted permanently. Recreate them afterwards, or restore a backup instead.")
         confirm(self, _("Remove damaged entries?"), f"{damaged}\n\n{words}", _("Remove"), lambda: self.jobs.start(self._remove(), "remove"))
 
     async def _remove(self) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.media import MediaState, MediaTrial
 
 VARIABLE = N_("environment variable name")
-PRICE = N_("For the monthly cost limit: with one set, nothing is ordered whose price is unknown.")
+PRICE = N_("Needed for the monthly cost limit: if one is set, nothing with an unknown price is ordered.")
 _PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 3, "step": 0.01, "zero": N_("Unknown")}
 USUAL = N_("Leave empty for the service's default.")
 
@@ -88,7 +88,7 @@ class MediaPage(FormPage):
             self.form.row(self, card, key)
         self.test_images = self._tester("images", N_("Test image generation"))
         self.test_models = self._tester("models", N_("Test 3D service"))
-        self.forget_button = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._delete_keys)
+        self.forget_button = control(QPushButton(self), "media-forget", N_("Delete the keys"), on=self._delete_keys)
         buttons = FlowLayout(spacing=8)
         for button in (self.test_images, self.test_models, self.forget_button):
             buttons.addWidget(button)

@@ -62,7 +62,10 @@ REMEMBERED = Section(
     Choice(
         "memories_at_end",
         N_("Suggest memories with the model"),
-        N_("Sends one short, counted request to the turn's model. Its suggestions wait for your approval at the end of the turn."),
+        N_(
+            "Sends one short request to the turn's model, which counts as usage. Its suggestions wait for your "
+            "approval at the end of the turn."
+        ),
         "memory-at-end",
         choices=AT_END,
     ),

@@ -45,8 +45,8 @@ class PromptsPage(ListFormPage[Prompt]):
         self._files: dict[str, str] = {}
         self.dialog: PromptForm | None = None
         about = N_(
-            "Texts that you use often. Type / and the name in a message to insert one. "
-            "You are asked for what is in {{braces}}: {{name}}, or {{name=default}}."
+            "Texts you use often. Type / and the name in a message to insert one. "
+            "You are asked for the values in {{braces}}: {{name}}, or {{name=default}}."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "prompts-about", about))
         card = self.section(N_("PROMPTS"))
@@ -132,9 +132,11 @@ class PromptsPage(ListFormPage[Prompt]):
     def _warnings(self) -> str:
         prompt, warnings = self.current(), []
         if (file := self._files.get(self.form.read()["name"])) and (prompt is not None or self.adding):
-            warnings.append(_("A skill or command has this name and comes first: {file}. Rename the prompt to use it.", file=file))
+            warnings.append(_("A skill or command with this name takes precedence: {file}. Rename the prompt to use it.", file=file))
         if prompt is not None and prompt.tainted:
-            warnings.append(_("From {source}: read it before you use it. Saving it says that you have.", source=", ".join(prompt.tainted)))
+            warnings.append(
+                _("From {source}: read it before you use it. Saving confirms that you have read it.", source=", ".join(prompt.tainted))
+            )
         return "\n".join(warnings)
 
     async def save_form(self) -> Saved:

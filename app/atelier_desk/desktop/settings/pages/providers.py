@@ -123,7 +123,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.forget_button = control(
             QPushButton(self),
             "provider-forget-key",
-            N_("Forget the key"),
+            N_("Delete the key"),
             look="link",
             on=lambda: self.call(self.bridge.engine.providers.clear_key(self.chosen)),
         )

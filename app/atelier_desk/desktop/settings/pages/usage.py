@@ -91,7 +91,8 @@ class UsagePage(SettingsPage):
         self.limit.setKeyboardTracking(False)
         self.limit.valueChanged.connect(self._save_limit)
         about = N_(
-            "For all requests together, beside the limits per run. Agents stop at it and ask you; you are told at 80 %. 0 means no limit."
+            "For all requests together, in addition to the limits per run. Agents stop there and ask you; a warning "
+            "appears at 80 %. 0 means no limit."
         )
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")
@@ -173,8 +174,8 @@ class UsagePage(SettingsPage):
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
-                "{number} token has no known price. Prices can be entered in Settings → Providers; they hold from then on.",
-                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they hold from then on.",
+                "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from then on.",
+                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they apply from then on.",
                 usage.tokens_unpriced,
                 number=number(usage.tokens_unpriced),
             )
@@ -194,7 +195,7 @@ class UsagePage(SettingsPage):
         self.chart.show_bars(bars, upright=by is UsageBy.DAY)
         self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
         self.legend.setVisible(bool(self.legend.text()) and bool(groups))
-        what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("time")}[measure]
+        what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("duration")}[measure]
         said = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
         self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
         self.chart.setAccessibleDescription(said)

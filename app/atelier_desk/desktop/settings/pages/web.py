@@ -75,7 +75,7 @@ class WebPage(FormPage):
         card.body.addWidget(self.key_note)
         self.form.row(self, card, "key_env")
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test))
-        self.forget_button = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._delete_key)
+        self.forget_button = control(QPushButton(self), "web-forget-key", N_("Delete the key"), on=self._delete_key)
         buttons = FlowLayout(spacing=8)
         for button in (self.test, self.forget_button):
             buttons.addWidget(button)
