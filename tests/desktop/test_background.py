@@ -1,4 +1,4 @@
-"""Ends of what works out of sight, where the desktop itself shows no messages."""
+"""Notifications about runs ending in the background, on a desktop without notifications."""
 
 from __future__ import annotations
 

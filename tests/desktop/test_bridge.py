@@ -22,7 +22,7 @@ from atelier_desk.support import background
 
 
 class Service:
-    """Methods that say on which thread they ran, and some that the window must not have."""
+    """Methods that report the thread they ran on, and some that the window must not call."""
 
     kept = "an attribute"
 
@@ -88,7 +88,7 @@ def content(event: StreamEvent) -> Any:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Turn both loops until something is true."""
+    """Run both loops until a condition holds."""
     for _ in range(2000):
         if condition():
             return
@@ -156,7 +156,7 @@ async def test_what_the_services_are_made_of_is_out_of_reach(opened: tuple[Bridg
 
 
 async def test_arguments_are_those_of_the_moment_of_the_call(opened: tuple[Bridge, Engine], qtbot: QtBot) -> None:
-    """What a person types after a call has begun changes nothing of it."""
+    """What the user types after a call has started does not affect it."""
     bridge, _engine = opened
     field = QPlainTextEdit("as it was")
     qtbot.addWidget(field)
@@ -220,7 +220,7 @@ async def test_much_at_once_is_told_in_several_turns_and_in_order(opened: tuple[
 
 
 async def test_what_is_left_for_the_next_turns_is_not_joined_again(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the backlog grew with each turn, because all of it was looked through each time."""
+    """On a busy machine the backlog grew with each turn, because all of it was processed each time."""
     from atelier_desk.desktop import bridge as module
 
     bridge, _engine = opened

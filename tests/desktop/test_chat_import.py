@@ -1,4 +1,4 @@
-"""Importing chats in the window: what is in a file is shown, chosen, imported and undone."""
+"""Importing chats: preview, selection, import and undo."""
 
 from __future__ import annotations
 

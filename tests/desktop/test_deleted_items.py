@@ -1,4 +1,4 @@
-"""What was deleted is listed, brought back, and deleted for good after a question."""
+"""Deleted items are listed, restored, and purged after a confirmation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def dialog(atelier: FakeAtelier, qtbot: QtBot) -> AsyncIterator[DeletedDia
     made.open()
     await settle()
     yield made
-    parent.close()  # it lives as long
+    parent.close()  # kept alive until here
 
 
 def titles(dialog: DeletedDialog) -> list[str]:
@@ -155,7 +155,7 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert titles(dialog) == [f"Memory m{number}" for number in range(2, 10)]
     assert dialog.stop.isHidden()
     assert dialog.purge.isEnabled()
-    dialog.reload()  # as the changes ask for
+    dialog.reload()  # as changes request it
     await settle()
     assert dialog.status.text() == "Stopped: 2 of 10 were deleted permanently."
     gone.extend("xxx")

@@ -1,4 +1,4 @@
-"""The tabs of panes that share a place: all of them in sight in a small window, and none turned by the wheel."""
+"""Tabs of stacked panes: all visible in a small window, and not switched by the wheel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.wheel import turn
 
 
 def rail_tabs(window: MainWindow) -> list[QTabBar]:
-    """The bars of the low window's rail, where all panes share one place."""
+    """The tab bar of the low window's column, where all panes are stacked."""
     return [bar for bar in window.findChildren(QTabBar) if bar.count() >= 5]
 
 

@@ -1,4 +1,4 @@
-"""The user guide in the window: opened from the menu and by its key, in the window's language, with links that lead somewhere."""
+"""The user guide: opened from the menu and by shortcut, in the window's language, with working links."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def guide(qtbot: QtBot) -> Iterator[GuideWindow]:
     made = GuideWindow(parent)
     made.show()
     yield made
-    parent.close()  # it lives as long
+    parent.close()  # kept alive until here
 
 
 def heading(guide: GuideWindow) -> str:
-    """The first line of the page as it is shown."""
+    """The first visible line of the page."""
     return guide.view.toPlainText().partition("\n")[0]
 
 
 def speak(code: str) -> None:
-    """Switch the window's language; widgets hear of it by a posted event."""
+    """Switch the window's language; widgets are notified by a posted event."""
     switch_language(code)
     QApplication.processEvents()
 
 
 def at_top(guide: GuideWindow, text: str) -> bool:
-    """Whether the heading of this text is at the upper edge."""
+    """Whether the heading with this text is at the upper edge."""
     block = guide.view.document().begin()
     while block.isValid() and not (block.blockFormat().headingLevel() and block.text() == text):
         block = block.next()

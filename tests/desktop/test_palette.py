@@ -1,4 +1,4 @@
-"""Command palette: what fits, in which order, and that it runs."""
+"""Command palette: matches, their order, and running one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The panes' places in the window: the drawer beside the left column, headings that stay where they are."""
+"""Positions of panes: the lower drawer beside the sidebar, and headings that stay in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 async def started(qtbot: QtBot, **more: Any) -> MainWindow:
-    """The window with a workflow in it; ``more`` are further answers of the engine's service of workflows."""
+    """The window with a workflow; ``more`` are further answers of the workflow service."""
     workflow = Workflow(id="w1", name="First")
     agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
     engine = FakeAtelier(
@@ -177,7 +177,7 @@ async def test_an_empty_pane_folds_to_its_heading_which_says_why_and_unfolds(win
     pane.reload()
     await settle()
     qtbot.waitUntil(lambda: dock.height() >= 200)
-    qtbot.waitUntil(lambda: activity.y() > below)  # the others had its room
+    qtbot.waitUntil(lambda: activity.y() > below)  # the others used its space
     assert why.text() == ""
     assert pane.findChild(QWidget, "task-list").isVisible()  # type: ignore[union-attr]
 
@@ -252,7 +252,7 @@ async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_roo
     kept = window.layout_state()
     window.resize(1300, 900)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
-    del kept["geometry"]  # Qt leaves it out when the screen is of another size
+    del kept["geometry"]  # Qt omits it for a screen of another size
     window.restore_layout(kept)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
     assert not docks["memory"].isHidden()

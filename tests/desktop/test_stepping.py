@@ -1,4 +1,4 @@
-"""The step bar over the real engine: what it says comes next is what happens next."""
+"""The step bar over the real engine: the announced step is the one that runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def desk(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Desk]:
         made = Desk(engine, model)
         qtbot.addWidget(made.bar)
         yield made
-        made.bar.bridge.ready = False  # a timer that fires now has nobody to ask
+        made.bar.bridge.ready = False  # a timer that fires now finds no engine
 
 
 async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
@@ -84,7 +84,7 @@ async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
 
 
 async def test_every_double_click_is_one_step(desk: Desk) -> None:
-    """Also where the click comes between the engine's answer and the news of what waits then."""
+    """Also if the click comes between the engine's answer and the next query."""
     run_id = await desk.send()
     for words in ("Next: Tester calls its model.", "Next: Tester runs Calculator.", "Next: Tester calls its model."):
         await desk.until(lambda words=words: desk.says == words and not desk.bar._busy)  # type: ignore[misc]

@@ -63,7 +63,7 @@ def program(qtbot: QtBot) -> Program:
 
 
 async def wait_for(done: Callable[[], bool]) -> None:
-    """Work on another thread ends when it ends."""
+    """Wait for work of another thread."""
     async with asyncio.timeout(20):
         while not done():
             await asyncio.sleep(0.01)
@@ -132,7 +132,7 @@ async def test_panes_float_and_hide(program: Program) -> None:
 
 async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> None:
     await program.start(workflow="w1")
-    for name in ("activity", "context", "tasks", "memory"):  # some are made when they are first shown
+    for name in ("activity", "context", "tasks", "memory"):  # some are created when first shown
         program.window.rail.show_pane(name)
     await settle()
     assert inputs(program.window)
@@ -165,7 +165,7 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
 
 
 def test_what_is_typed_before_it_is_open_presses_nothing(qtbot: QtBot, program: Program) -> None:
-    program.window.activateWindow()  # what a window manager does
+    program.window.activateWindow()  # as a window manager does
     qtbot.waitUntil(program.window.isActiveWindow)
     assert program.window.focusWidget() is program.window.opening
     for key in (Qt.Key.Key_Space, Qt.Key.Key_Return):
@@ -461,7 +461,7 @@ async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
     window.sidebar.search.setText("nowhere")
     window.sidebar._update_empty_text()
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with F9.")
-    window.actions_.set_shortcuts({})  # as the page of shortcuts does it
+    window.actions_.set_shortcuts({})  # as the shortcuts page does
     assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
 

@@ -1,4 +1,4 @@
-"""A sub-agent's own transcript: prompt, words as they come, report, the way back, and a message to it."""
+"""A sub-agent's transcript: prompt, streaming text, report, the way back, and a message to it."""
 
 from __future__ import annotations
 

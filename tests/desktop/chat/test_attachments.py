@@ -1,4 +1,4 @@
-"""Attachments as a person has them: put into the composer, kept over a restart, sent, seen in the transcript, opened large."""
+"""Attachments: added to the composer, preserved over a restart, sent, shown in the transcript, enlarged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOMS: list[Room] = []
 
 @pytest.fixture(autouse=True)
 def _left() -> Iterator[None]:
-    """Timers of a panel that fire after the test's loop find nothing to do."""
+    """Stops timers of a panel that would fire after the test's loop has ended."""
     yield
     while ROOMS:
         ROOMS.pop().bridge.ready = False
@@ -406,7 +406,7 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     assert room.note == ""
     choices = room.panel.choices
     await room.until(lambda: choices.model[1])
-    await room.bridge.jobs.settled()  # the models are read
+    await room.bridge.jobs.settled()  # the models are loaded
     from atelier_desk.domain.provider import ModelInfo
 
     provider, name = choices.model

@@ -1,4 +1,4 @@
-"""The way from the root to the agent in view, with as many names as there is room for."""
+"""The path to the agent in view, with as many names as fit."""
 
 from __future__ import annotations
 

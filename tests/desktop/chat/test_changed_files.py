@@ -1,4 +1,4 @@
-"""At the end of a turn a card names the files it changed; from there, and from a message's menu, they are taken back."""
+"""A card at the end of a turn names the changed files and can undo the changes, as can a message's menu."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
 
 
 async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language(panel: Panel) -> None:
-    """In French both verbs are « Annuler »: the sheet had two buttons that read the same."""
+    """In French both verbs are « Annuler », so the sheet had two buttons with the same label."""
     for language in LANGUAGES:
         switch_language(language)
         panel.press("changed-files-undo")

@@ -1,4 +1,4 @@
-"""The line above the transcript: the title keeps some words, whatever stands beside it."""
+"""The header: the title keeps some words, whatever is beside it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     seen: list[bool] = []
     for width in (*range(1200, 400, -10), 1200):
         if seen[-1:] == [False] and width < 1200:
-            continue  # from here on names are cut
+            continue  # from here on names are elided
         header.resize(width, 46)
         qtbot.waitUntil(whole)
         assert header.meter.isVisible()
@@ -60,7 +60,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
 
 
 def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
-    """As when it is put beside another one, in one step."""
+    """As when it is tiled beside another window, in one step."""
     window = QWidget()
     qtbot.addWidget(window)
     header = ChatHeader(window)
@@ -94,7 +94,7 @@ def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: Q
     window = QWidget()
     qtbot.addWidget(window)
     holder = QWidget(window)
-    holder.setMinimumWidth(200)  # as in the window, where the middle column may be narrower than what is in it
+    holder.setMinimumWidth(200)  # as in the window, where the middle column may be narrower than its content
     QHBoxLayout(window).addWidget(holder)
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)
@@ -140,7 +140,7 @@ def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
 def test_the_names_of_agent_and_model_are_whole_before_title_and_usage_are(qtbot: QtBot, scale: int, width: int) -> None:
-    """The width of the conversation in a window of 1024 pixels is 640 at 150 %."""
+    """The chat's width in a window of 1024 pixels is 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()
     qtbot.addWidget(header)

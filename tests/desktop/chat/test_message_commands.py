@@ -1,4 +1,4 @@
-"""What can be done with one message: its menu with the mouse and the keyboard, the row below it, the palette, and the pinned list."""
+"""Actions on a message: in its menu by mouse and keyboard, the row below it, the palette, and the pinned list."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def widget(desk: Desk, index: int) -> MessageWidget:
 
 
 def menu_of(desk: Desk, index: int) -> QMenu:
-    """The menu as the Menu key opens it."""
+    """The menu as opened by the Menu key."""
     target = widget(desk, index)
     target.setFocus()
     at = target.rect().center()

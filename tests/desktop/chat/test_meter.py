@@ -1,4 +1,4 @@
-"""What the header says of a team's use while it works."""
+"""The team's usage in the header while it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     refresh_texts()
-    assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would say nothing
+    assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would be meaningless
     assert "Sent: 3" in meter.toolTip()
     meter.brief = False
     meter.show_usage(Usage(tokens_input=1))

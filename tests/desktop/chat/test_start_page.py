@@ -1,4 +1,4 @@
-"""The page of a new workflow: recent work, examples that fill the composer, agents to choose from, at every width."""
+"""The page of a new workflow: recent workflows, examples for the composer, agents, at every width."""
 
 from __future__ import annotations
 
@@ -140,7 +140,8 @@ async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:
     example = panel.cards("example")[0]
     assert example.accessibleName() == "Calculer\u00a0: Combien font 12\u00a0% de 840\u00a0?"
     example.click()
-    assert panel.chat.composer.field.toPlainText().startswith("Combien font 12")  # Qt gives the hard spaces back as soft ones
+    # Qt returns no-break spaces as normal ones.
+    assert panel.chat.composer.field.toPlainText().startswith("Combien font 12")
     switch_language("en")
 
 
@@ -207,7 +208,7 @@ async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: P
 
 
 async def test_the_agents_stand_under_the_examples(panel: Panel) -> None:
-    """Two agents stood in wider columns than three examples: their edges were a few pixels beside each other."""
+    """Two agents had wider columns than three examples, so their edges were not aligned."""
     examples, agents = panel.cards("example"), panel.cards("agent-card")
     assert (len(examples), len(agents)) == (3, 2)
     assert examples[0].y() == examples[1].y()

@@ -1,4 +1,4 @@
-"""At the end of a turn a card asks what of it is to be remembered: for all workflows, here alone, in other words, or not at all."""
+"""At the end of a turn a card asks which memories to keep: for all workflows, for this one, edited, or not at all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def memory(id: str, content: str, **facts: Any) -> Memory:
 
 
 class Panel:
-    """A chat over memories that the engine would keep."""
+    """A chat with memories stored by a fake engine."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.kept = {
@@ -82,7 +82,7 @@ class Panel:
         self.look()
 
     def look(self, *looking: ExtractionReply) -> None:
-        """The model is asked about these turns now."""
+        """The model is being asked about these turns."""
         self.looking = list(looking)
         self.bridge.changed.emit("memory", "r1")
 
@@ -119,7 +119,8 @@ async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: P
     (card,) = panel.cards()
     assert card.title.text() == "1 thing to remember?"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
-    assert [row.accept_memory.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
+    # A memory for this workflow only needs no approval.
+    assert [row.accept_memory.isHidden() for row in card.rows] == [False, True]
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])

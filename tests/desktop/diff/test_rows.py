@@ -1,4 +1,4 @@
-"""Rows of a unified diff: numbers, hunks, and what stands beside what."""
+"""Rows of a unified diff: numbers, hunks, and the two sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide of the first start: steps, real test of a model, goals, skipping."""
+"""The first-start guide: steps, real test of a model, examples, skipping."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OLLAMA = SimpleNamespace(kind="ollama", software="Ollama", base_url="http://127.
 
 
 class Server:
-    """A provider that says one sentence, or fails."""
+    """A provider that answers with a sentence, or fails."""
 
     def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
         self.text, self.error = text, error
@@ -111,7 +111,7 @@ async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, 
 
 
 async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
-    """And kept by Next; a choice that was made here and is not stored yet stays."""
+    """And stored by Next; a choice made here and not stored yet stays."""
     boxes = guide.welcome.boxes
     boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
     atelier.set("settings", "get", Settings(theme="dark"))
@@ -161,7 +161,7 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
 
 
 async def test_a_refused_key_is_said_in_the_readers_language_and_where_the_key_is(guide: FirstStart, find: Find, server: Server) -> None:
-    """Neither the server's English nor a way to settings that are not open."""
+    """Neither the server's English text nor a link to settings that are not open."""
     await forward(find)
     find("choice-mistral").click()
     find("mistral-key").setText("bad-key-123")
@@ -217,7 +217,7 @@ async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart,
 
 
 async def other(find: Find, url: str) -> None:
-    """Choose another server, and type its address."""
+    """Select another server, and enter its address."""
     await forward(find)
     find("choice-other").click()
     find("other-url").setText(url)
@@ -432,7 +432,7 @@ async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_ne
 async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
     guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
 ) -> None:
-    """On a screen of 1024 x 700, which leaves a dialog 95 % of it, with the longest note on keys."""
+    """On a screen of 1024 x 700, of which a dialog may use 95 %, with the longest note on keys."""
     atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/home/ada/.local/share/atelier/keys.json"))
     theme().set_scale(scale)
     switch_language(code)

@@ -1,4 +1,4 @@
-"""Granting a folder: on the page of a new workflow, by a drop, in the line above the messages; and the question whether it is trusted."""
+"""Granting folders (on the start page, by dropping, in the header), and the question about trust."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADA = Agent(id="a", config=AgentConfig(name="Ada", provider="p", model="m"))
 
 
 class Panel:
-    """The panel over an engine that keeps folders and decisions."""
+    """The panel over an engine that stores folders and decisions."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.decided: dict[str, bool] = {}
@@ -331,7 +331,7 @@ async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Pa
 
 
 async def test_folders_of_earlier_workflows_are_offered_where_folders_are_granted(panel: Panel) -> None:
-    """Those that are there and not granted, the one used last first; one click grants it."""
+    """Existing folders not granted here, most recently used first; one click grants one."""
     used = (("/a/old", "/a/here"), ("/a/gone", "/a/new & fine"))
     listed = [Workflow(id=f"w{n}", name="W", workspace=each, updated_at=datetime(2026, 1, n, tzinfo=UTC)) for n, each in enumerate(used, 1)]
     panel.engine.set("workflows", "list", listed)
@@ -374,6 +374,6 @@ async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trus
     await settle()
     assert panel.question() is box
     assert panel.decided == {}
-    panel.press("trust-yes")  # the mouse is not typing
+    panel.press("trust-yes")  # a click is not typing
     await settle()
     assert panel.decided == {"/p": True}

@@ -1,4 +1,4 @@
-"""The source of a place: its lines, its outline, who calls it and what it calls."""
+"""The source of an entity: lines, outline, callers and callees."""
 
 from __future__ import annotations
 

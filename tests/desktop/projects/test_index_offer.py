@@ -1,4 +1,4 @@
-"""The line that offers to read a folder agents got."""
+"""The line that offers to index a granted folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.projects import Projects
 
 
 class Place:
-    """The offer over a fake engine that keeps settings."""
+    """The offer over a fake engine that stores settings."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.projects = Projects()

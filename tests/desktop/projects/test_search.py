@@ -1,4 +1,4 @@
-"""Search in projects: found, narrowed, opened."""
+"""Search in projects: find, narrow, open."""
 
 from __future__ import annotations
 

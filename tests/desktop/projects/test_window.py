@@ -1,4 +1,4 @@
-"""The list of projects and the page of one: made, read, switched, renamed, deleted."""
+"""The list of projects and the overview of one: create, index, switch, rename, delete."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The approval card: what it says, the ways to decide, edited arguments, and buttons that never leave the view."""
+"""The approval card: its texts, the decisions, edited arguments, and always visible buttons."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_al
 
 
 async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> None:
-    """A protected file: a wide rule would open the tool, and still not this call."""
+    """A protected file: a broad rule would open the tool, and still not allow this call."""
     s = scene(asks(tool="write_file", section="file_ops", reason="protected", about=".git/hooks/pre-commit", always=()))
     assert s.find("approval-scope").isHidden()
     assert s.find("approval-run").isVisible()
@@ -412,7 +412,9 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
 
 
 async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
-    """As needed, Qt resizes without end at some widths, until the stack is full; the very first layout counts too."""
+    """With on-demand scroll bars Qt resizes endlessly at some widths, until the stack overflows, even in the first
+    layout.
+    """
     s = scene(asks(arguments={"content": "word " * 4_000}))
     area = s.find("approval-scroll")
     assert area.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAlwaysOff

@@ -1,4 +1,4 @@
-"""The desk: what waits in its order, and only the time in which a card could be seen."""
+"""The controller: pending approvals in order, and only visible time is counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.fake_bridge import FakeBridge, settle
 
 
 class Watched:
-    """A desk with a clock a test sets, and cards whose visibility a test sets."""
+    """A controller with a clock and card visibility set by the test."""
 
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, engine: ApprovalEngine) -> None:
         self.engine, self.bridge = engine, FakeBridge(engine)
@@ -62,7 +62,7 @@ async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
     await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
     assert new == ["v5"]
     engine.stored["v6"] = asks("v6", workflow="w2")
-    desk.start()  # as a change does, before the event of it is shown
+    desk.start()  # as a change does, before its event is shown
     await settle()
     await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
     assert new == ["v5", "v6"]

@@ -1,4 +1,4 @@
-"""What is wrong with edited arguments, in the reader's words."""
+"""Validation of edited arguments, in the user's language."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_is_not_an_object_is_told_with_its_place(text: str, problem: str) -
 
 
 async def refused(tool: str, arguments: dict[str, object]) -> str:
-    """What the engine's service says of them, in words; empty when it takes them."""
+    """The engine's error about them in words; empty if valid."""
     context: Any = SimpleNamespace(registry=create_default_tool_registry())
     try:
         await ToolService(context).check(tool, arguments)

@@ -1,4 +1,4 @@
-"""Notifications while the window is not in front."""
+"""Notifications while the window is not active."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question dialog: its three modes, its rules, its keys, and that nothing a person entered gets lost."""
+"""The question dialog: its three modes, rules and keys, and that no input is lost."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ def test_on_azerty_the_upper_row_chooses_and_enter_submits(
 def test_what_is_typed_while_it_opens_stays_where_it_was_typed(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
-    """The next digit of a message ticked an option, and its Enter answered."""
+    """The next digit of a message selected an option, and its Enter submitted."""
     composer = host.findChild(QPlainTextEdit)
     assert composer is not None
     host.activateWindow()
@@ -287,7 +287,7 @@ def test_keys_for_the_last_question_do_not_answer_the_next(
 def test_words_typed_on_an_option_go_into_the_answer_and_never_under_the_shade(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
-    """They came up to the window, which writes them into the composer; there, under the shade, they waited to be sent."""
+    """They reached the window, which typed them into the composer under the scrim."""
     composer = QLineEdit(host)
     composer.show()
     ComposerFocus(host, lambda: composer)

@@ -1,4 +1,4 @@
-"""The keyboard's way to what waits: by its key, by Tab from the field that is written in, and back again."""
+"""Keyboard navigation to pending items: by shortcut, by Tab from the focused field, and back."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.support.fake_bridge import FakeBridge, settle
 
 
 def asks(name: str, **fields: Any) -> ApprovalRequest:
-    """One under a call of the only run, which has a card of its own."""
+    """A request under a call of the only run, with a card of its own."""
     return approvals.asks(name, **({"run_id": "r", "reason": "rule"} | fields))
 
 
 class Desk:
-    """The window over an engine in which these requests wait, each under a call of its workflow's only message."""
+    """The window over an engine with these pending requests, each under a call of its workflow's only message."""
 
     def __init__(self, qtbot: QtBot, *requests: ApprovalRequest) -> None:
         self.qtbot: Any = qtbot
@@ -72,7 +72,7 @@ class Desk:
         await settle(40)
 
     def here(self) -> str:
-        """The request whose card has the keyboard itself; empty when it is elsewhere."""
+        """The request whose card has the focus; empty if none."""
         now = QApplication.focusWidget()
         return now.request.id if isinstance(now, ApprovalCard) else ""
 

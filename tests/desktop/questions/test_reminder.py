@@ -1,4 +1,4 @@
-"""Told again of what still waits."""
+"""Reminders of pending items."""
 
 from __future__ import annotations
 

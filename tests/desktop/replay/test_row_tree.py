@@ -1,4 +1,4 @@
-"""Rows are brought from one moment to the next without being made again."""
+"""Rows are updated between moments without being recreated."""
 
 from __future__ import annotations
 

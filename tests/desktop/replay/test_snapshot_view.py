@@ -1,4 +1,4 @@
-"""A moment of the past after another one: what stays the same is not drawn again."""
+"""Snapshots: what stays the same is not redrawn."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def moment(seconds: float, node: AgentNode | None) -> Snapshot:
 
 
 def working(**child: Any) -> AgentNode:
-    """The root at work since the start, and its sub-agent."""
+    """The root running since the start, and its sub-agent."""
     whole = tree()
     below = replace(whole.children[0], **{"status": "completed", **child})
     return replace(whole, counting_since=at(0), children=(below,))
 
 
 def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
-    """What the team tells of after these moments were shown one right after the other."""
+    """The signals of the team after these moments were shown in sequence."""
     with qtbot.waitSignal(team.changed) as heard:
         for each in moments:
             team.show(each)
@@ -127,7 +127,7 @@ def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
 
 
 def test_an_agent_of_the_past_is_told_of_with_what_worked_below_it(qtbot: QtBot) -> None:
-    """As the agents of the moment are: the same lead must not have used less in a replay."""
+    """As for live agents: the same lead must not show less usage in a replay."""
     used = Usage(tokens_input=1_000, tokens_output=500)
     first, second = (
         AgentNode(name, name, "w", "root", parent_run_id="root", parent_call_id="c", usage=used, elapsed_ms=ms, depth=1)

@@ -1,4 +1,4 @@
-"""The replay over a fake engine: it reads moments and asks for nothing else."""
+"""The replay over a fake engine: it loads moments and requests nothing else."""
 
 from __future__ import annotations
 

@@ -356,7 +356,7 @@ async def test_a_form_that_is_none_is_said_under_the_field_before_saving(page: A
 
 
 async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: Find) -> None:
-    """A model of the provider of before would be refused by the new one at the first message."""
+    """A model of the previous provider would be refused by the new one at the first message."""
     form: AgentForm = page.form
     assert (form.provider.currentText(), form.model_box.currentText()) == ("local", "starter")
     form.provider.setCurrentText("Ollama")

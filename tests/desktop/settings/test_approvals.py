@@ -1,4 +1,4 @@
-"""The page of approvals and teams: every choice is kept, bad ones cannot be made, permissions can be taken back."""
+"""The page of permissions: every choice is stored, invalid ones are prevented, permissions can be revoked."""
 
 from __future__ import annotations
 

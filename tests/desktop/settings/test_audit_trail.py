@@ -1,4 +1,4 @@
-"""The audit trail and the table of safe commands on the permissions page, as a person reads, filters, opens and exports them."""
+"""The audit trail and the table of safe commands: reading, filtering, opening, exporting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def line(number: int, **fields: Any) -> AuditLine:
 
 
 class Trail:
-    """Answers as the service does, a page at a time."""
+    """Answers like the service, one page at a time."""
 
     def __init__(self, atelier: Engine, lines: list[AuditLine]) -> None:
         self.lines = lines

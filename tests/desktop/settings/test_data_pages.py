@@ -110,7 +110,7 @@ async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find,
 async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
-    """The page is opened while they are made, by this program or the one before it; each batch announces itself."""
+    """The page is opened during embedding, started by this program or an earlier one; each batch emits a change."""
     atelier.set("memories", "reembed_state", {"state": "running", "left": 9_000, "embedder": "b", "searched": "a"})
     atelier.set("memories", "reembed_progress", (3_000, 12_000))
     window.show_page("memory")

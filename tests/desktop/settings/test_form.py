@@ -1,4 +1,4 @@
-"""A form of declared fields: what is shown is read back, what a person changes is told, and what is wrong is said under its field."""
+"""Declared forms: values are read back, changes signalled, and errors shown at their fields."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def form(qtbot: QtBot) -> Form:
     made = Form(Thing, parent, "thing", *FIELDS)
     for key in made.fields:
         made.cell(key)
-    made.__dict__["above"] = parent  # which Qt does not keep
+    made.__dict__["above"] = parent  # which Qt does not own
     return made
 
 

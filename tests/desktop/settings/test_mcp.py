@@ -1,4 +1,4 @@
-"""The page of MCP servers: list, form and test, what is pasted, tools with what is allowed of each, agents and calls."""
+"""The page of MCP servers: list, form and test, import, tools with permissions, agents and calls."""
 
 from __future__ import annotations
 

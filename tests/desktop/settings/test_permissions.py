@@ -1,4 +1,4 @@
-"""The permissions page: rules that are listed, filtered, added, changed and imported, and the box that says which one decides."""
+"""The permissions page: rules are listed, filtered, added, edited and imported; the rule tester."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_AGENT = PermissionRule(
 
 
 class Kept:
-    """Keeps rules as the service does."""
+    """Stores rules like the service."""
 
     def __init__(self, atelier: Engine) -> None:
         self._atelier = atelier

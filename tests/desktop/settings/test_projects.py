@@ -1,4 +1,4 @@
-"""The page of the projects: which agents search, and the way to their window."""
+"""The page of projects: search access, and the link to their window."""
 
 from __future__ import annotations
 

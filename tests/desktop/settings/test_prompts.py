@@ -1,4 +1,4 @@
-"""The page of prompts: found, written, changed, copied, tried, deleted with a way back, and brought in from files."""
+"""The page of prompts: search, write, edit, copy, preview, delete with undo, and import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A kind of model server that somebody else wrote is in the settings and at first start without another file being touched."""
+"""A kind of model server added by someone else is in settings and first start without changing another file."""
 
 from __future__ import annotations
 

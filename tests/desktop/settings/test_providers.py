@@ -1,4 +1,4 @@
-"""The providers page: adding, keys, tests, models, downloads."""
+"""The providers page: adding, API keys, tests, models, downloads."""
 
 from __future__ import annotations
 

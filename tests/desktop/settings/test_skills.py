@@ -1,4 +1,4 @@
-"""The page of skills: found where, used or not and why, switched, trusted, read and added."""
+"""The page of skills: list with locations, enabling, trust, viewing and adding."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_one_is_added_and_what_is_none_is_refused_in_words(page: Any, find
 
 
 async def test_long_remarks_are_shown_whole(window: SettingsWindow, atelier: Engine, qtbot: QtBot) -> None:
-    """Cards that come after the page was shown make it as high as they need."""
+    """Cards added after the page was shown increase its height."""
     facts = {"allowed": ("Bash(*)",), "ignored": ("context", "model"), "compatibility": "word " * 90}
     wordy = Text("notes", "Writes release notes.", "Do !`git log`.", **facts)  # type: ignore[arg-type]
     window.resize(760, 560)

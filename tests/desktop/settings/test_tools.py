@@ -1,4 +1,4 @@
-"""The page of tools: a file is reviewed in full before it is confirmed, and every tool can be read."""
+"""The page of tools: a file is reviewed in full before it is confirmed, and every tool is documented."""
 
 from __future__ import annotations
 

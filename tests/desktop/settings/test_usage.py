@@ -1,4 +1,4 @@
-"""The usage page: the picture, the table, the words, the period and the export."""
+"""The usage page: chart, table, texts, period and export."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_the_paler_part_of_a_bar_can_be_told_from_the_ground_and_from_the_other(
 
 
 async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
-    """Narrow figures under wide heads and wide ones under narrow: each column takes the wider of both."""
+    """Narrow figures under wide headings and wide ones under narrow: each column takes the wider of both."""
     window.resize(940, 680)
     for code in ("en", "fr"):
         i18n.set_language(code)
@@ -176,7 +176,7 @@ async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find,
 
 
 def last_ink(picture: QImage, part: QRect) -> int:
-    """The rightmost column of a part of a picture that is not of its ground: where a word ends."""
+    """The rightmost column of a part of an image that differs from its background: where a word ends."""
     ground = picture.pixelColor(part.left() + 1, part.top() + 4)
     columns = range(part.right(), part.left(), -1)
     lines = range(part.top() + 4, part.bottom() - 4)

@@ -1,4 +1,4 @@
-"""The page of the web: who searches, with which address and key, and the fetched pages."""
+"""The page of the web: search service, address, key, and cached pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def page(window: SettingsWindow) -> Any:
 
 
 async def test_nothing_can_be_typed_before_what_is_stored_was_read(window: SettingsWindow, atelier: Engine) -> None:
-    """It would be overwritten, or saved beside values that nobody chose."""
+    """The stored values would be overwritten, or saved with others nobody chose."""
     held = Held(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
     atelier.set("web", "state", held)
     window.show_page("web")

@@ -287,7 +287,7 @@ async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_messag
     assert host.current is not None
     host.current.dismiss()
     host.undo.undo()
-    host.undo.undo()  # there is nothing more
+    host.undo.undo()  # there is nothing more to undo
     await settle()
     assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
     assert shown == ["a"]
@@ -421,7 +421,7 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     await column.sidebar.load()
     model = column.sidebar.model
     assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
-    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still knows all of them
+    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still has all of them
     assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: …a heron stands still x y …"
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
@@ -507,13 +507,13 @@ async def test_typing_on_gives_up_the_search_that_is_under_way(column: Column) -
     await settle(3)
     column.sidebar.search.setText("ab")
     await held.release()
-    assert rows(column.sidebar.model)[0] == "Pinned"  # nothing of the search for "a" was shown
+    assert rows(column.sidebar.model)[0] == "Pinned"  # no result of the search for "a" was shown
 
 
 async def test_the_mark_of_an_unseen_end_is_kept_by_the_engine(column: Column) -> None:
     column.bridge.ready = True
     column.sidebar.mark_unread("a", True)
-    column.sidebar.mark_unread("a", False)  # as it is
+    column.sidebar.mark_unread("a", False)  # unchanged
     await settle()
     assert column.engine.calls("workflows.set_unread") == [(("a", True), {})]
     column.engine.set("workflows", "list", [LISTED[1].model_copy(update={"unread": True})])
@@ -638,7 +638,7 @@ async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> N
 
 
 async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column) -> None:
-    """One that an agent worked on goes to the top; who is about to click another one still finds it there."""
+    """A workflow with new activity moves to the top; it must not replace another one that is about to be clicked."""
     sidebar = column.sidebar
     before = rows(sidebar.model)
     row = sidebar.model.index_of("a").row()

@@ -1,4 +1,4 @@
-"""The whole window with a desktop around it: what an agent asks is answered in a notification, or in the window, whichever comes first."""
+"""The window with a desktop around it: requests are answered in a notification or the window, whichever comes first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ from tests.support.fake_bridge import settle
 
 
 class Desk(Program):
-    """A started window that is behind others, an engine that keeps settings, questions and approvals, and the desktop's server."""
+    """A started window behind others, an engine that stores settings, questions and approvals, and a notification
+    server.
+    """
 
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(qtbot)
@@ -87,12 +89,12 @@ class Desk(Program):
         await self.told(before)
 
     async def told(self, before: int) -> None:
-        """Wait for one more notification than there were ``before``."""
+        """Wait for one more notification than ``before``."""
         await until(lambda: len(self.server.calls("Notify")) > before)
         await self.window.system.notifications.jobs.settled()
 
     def buttons(self) -> list[str]:
-        """Words of the buttons of the newest notification, without the click on it."""
+        """Labels of the newest notification's buttons, without its click action."""
         return list(self.server.calls("Notify")[-1][5][3::2])
 
 
@@ -180,11 +182,8 @@ async def test_what_is_asked_goes_when_the_program_ends(desk: Desk) -> None:
     await until(lambda: not desk.server.shown)
 
 
-# -- the key ----------------------------------------------------------------------------------------------------------------------------
-
-
 class Hand:
-    """A way to a key that a test holds in its hand."""
+    """A shortcut backend controlled by the test."""
 
     def __init__(self) -> None:
         self.pressed: Any = None
@@ -203,7 +202,7 @@ class Hand:
 
 
 def usual() -> str:
-    """The usual key in Qt's words, whose language another test may have changed."""
+    """The default shortcut in Qt's notation, whose language another test may have changed."""
     return QKeySequence(Settings().quick_key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -219,7 +218,7 @@ async def open_page(program: Program) -> QuickPage:
 
 @pytest.fixture
 async def hand(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Hand]:
-    """A window on a system without D-Bus, with a way to a key."""
+    """A window on a system without D-Bus, with a shortcut backend."""
     made, way = Desk(qtbot, monkeypatch), Hand()
     await made.start(workflow="w1")
     shortcut = GlobalShortcut([("windows", way)], made.window.system)

@@ -1,4 +1,4 @@
-"""One key in the words of each system, and Windows' own way, against a stand-in for its library."""
+"""Key names of each system, and Windows' shortcuts with a fake library."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_key_is_read_and_said(text: str, trigger: str, virtual: int) -> None:
 
 
 class User32:
-    """Windows' library as far as it is used; ``taken`` keys belong to another program."""
+    """Windows' library as far as used; ``taken`` keys belong to another program."""
 
     def __init__(self, *taken: int) -> None:
         self.taken = taken

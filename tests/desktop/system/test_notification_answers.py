@@ -1,4 +1,4 @@
-"""What may be decided in a notification, and what opens its card instead."""
+"""What can be decided in a notification, and what opens its card instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notifications over a real session bus, answered by a server that stands in for the desktop's."""
+"""Notifications over a real session bus, answered by a fake server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.desktop_bus import FakeNotifications
 
 
 class Desk:
-    """A server, our side of it, and what was done."""
+    """A server, our client, and the actions performed."""
 
     def __init__(self, *capabilities: str) -> None:
         self.server = FakeNotifications(*capabilities)
@@ -70,7 +70,7 @@ async def test_a_button_and_a_click_do_their_thing_once(desk: Desk, key: str, do
     await desk.server.press(number, key)
     await desk.server.press(number, key)
     await until(lambda: desk.done and not desk.server.shown)
-    await desk.show("q2")  # what was sent before it has arrived
+    await desk.show("q2")  # what was sent before has arrived
     assert desk.done == [done]
 
 

@@ -1,4 +1,4 @@
-"""A key by the desktop portal, over a real session bus."""
+"""A global shortcut by the desktop portal, over a real session bus."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
 
 async def test_a_dialog_that_is_open_can_be_left(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     async def waits(*_: object) -> None:
-        """The person has not decided."""
+        """The user has not decided."""
 
     monkeypatch.setattr(held.portal, "after_BindShortcuts", waits)
     held.shortcut.follow(True, "Ctrl+Alt+Space")

@@ -75,7 +75,7 @@ def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
     own = {"tokens_input": 7, "tokens_output": 3, "cost": 0.25}
     told = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
     state.feed(told)
-    state.feed(told)  # a tree was read meanwhile, and what came is fed once more: it counts once
+    state.feed(told)  # after loading a tree, events are applied again, and count once
     dot = state.members["dot"]
     assert (dot.tokens_input, dot.tokens_output) == (7, 3)
     assert state.total("ada", START).tokens == 130

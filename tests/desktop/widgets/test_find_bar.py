@@ -1,4 +1,4 @@
-"""The bar to find something: what it asks for, where it goes, and what it says."""
+"""The find bar: its requests, movements, and texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The menu of a picker as a person uses it: search, arrows, Enter, Esc, the star; and the wheel, which does nothing."""
+"""The menu of a picker: search, arrows, Enter, Esc, favourites; and the wheel, which does nothing."""
 
 from __future__ import annotations
 

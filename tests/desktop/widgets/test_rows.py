@@ -1,4 +1,4 @@
-"""The rows of lists: what of one is seen, how high it is, and what a click in it does."""
+"""Rows of lists: visible content, height, and clicks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Make = Callable[..., QListWidget]
 STAR = RowAction("star", "star")
 MENU = RowAction("menu", "ellipsis", on_hover=True)
 OVERRIDE = "\u202e"
-"""Turns round what is read after it."""
+"""Reverses the text after it."""
 
 
 @pytest.fixture

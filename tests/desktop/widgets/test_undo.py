@@ -1,4 +1,4 @@
-"""One undo key for everything that was deleted in a window: typing first, then the newest delete."""
+"""One undo shortcut for everything deleted in a window: typing first, then the newest deletion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class Window(QWidget):
-    """A window with fields, as panes and settings have them."""
+    """A window with fields, like panes and settings."""
 
     toasts: ToastHost
 

@@ -72,7 +72,7 @@ def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: Transc
 
 
 def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
-    """Its sentences were cut at the card's edge like code; each is broken at words now, and none of its lines is cut below."""
+    """Its sentences wrap at words instead of being cut at the card's edge like code."""
     said = "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3 + "\nSecond."
     call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": said}, error=said)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)

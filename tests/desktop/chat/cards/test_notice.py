@@ -1,4 +1,4 @@
-"""An error's card after the theme or the size of text changed."""
+"""Notices after changes of theme or text size."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_its_button_is_whole_after_the_theme_changed(qtbot: QtBot) -> None:
     card.show()
 
     def whole() -> None:
-        retry = card.findChildren(QPushButton, "notice-retry")[-1]  # the ones before it go soon
+        retry = card.findChildren(QPushButton, "notice-retry")[-1]  # earlier ones are about to be deleted
         assert retry.height() >= retry.sizeHint().height()
         row = retry.parentWidget()
         assert row is not None
@@ -57,7 +57,7 @@ def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
     ("details", "buttons"),
     [
         ({"code": "auth", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
-        ({"code": "auth"}, ["notice-retry"]),  # of an earlier version, which did not say whose key it was
+        ({"code": "auth"}, ["notice-retry"]),  # from an earlier version, without the provider
         ({"code": "overloaded", "provider": "Mine"}, ["notice-retry"]),
     ],
 )

@@ -1,4 +1,4 @@
-"""The parts of a result in the card of its call, and how far a call says it is."""
+"""Parts of a result in the card of its call, and the progress of a call."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
 
 
 def printed(card: ToolCard) -> QTextDocument:
-    """What the card shows of a running call's output."""
+    """The output of a running call as shown by the card."""
     document = QTextDocument()
     document.setHtml(card._live.text())
     return document

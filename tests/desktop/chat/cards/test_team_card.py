@@ -1,4 +1,4 @@
-"""The card of a call that started sub-agents: lanes, progress, reports, and what waits for a person."""
+"""The card of a call that started sub-agents: lanes, progress, reports, and requests to the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pickers list, and what a star and a choice leave behind."""
+"""The lists of the pickers, and the effects of favourites and choices."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_what_the_command_line_chose_meanwhile_is_shown(qtbot: QtBot) -> N
 
 
 async def test_a_window_that_no_server_told_is_the_one_that_runs_assume(qtbot: QtBot) -> None:
-    """The share of it was told while an agent worked, and went away as soon as it was done."""
+    """The share was shown while an agent ran, and disappeared when it was done."""
     _engine, _header, choices = await loaded(qtbot)
     assert choices.model == ("p", "m")
     assert choices.info is not None

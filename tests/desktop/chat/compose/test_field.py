@@ -1,4 +1,4 @@
-"""What was sent before is a key away, and never in the way of the arrows."""
+"""Earlier messages are recalled by a key that does not interfere with the arrows."""
 
 from __future__ import annotations
 

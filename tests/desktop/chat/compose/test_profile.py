@@ -1,4 +1,4 @@
-"""What agents may do without asking: one control, where one writes, kept with the workflow."""
+"""The permission profile: one control in the composer, stored with the workflow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADA = Agent(id="ada", config=AgentConfig(name="Ada", provider="p", model="m"))
 
 
 class Shown:
-    """A chat with one agent; ``show`` puts a workflow into view."""
+    """A chat with one agent; ``show`` sets the workflow in view."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.engine = FakeAtelier(agents={"list": [ADA], "default": ADA}, models={"list": []}, settings={"get": Settings()})

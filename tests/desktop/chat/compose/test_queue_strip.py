@@ -1,4 +1,4 @@
-"""Messages that wait, above the composer."""
+"""Queued messages above the composer."""
 
 from __future__ import annotations
 

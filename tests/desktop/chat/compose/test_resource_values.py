@@ -1,4 +1,4 @@
-"""Filling in a resource's address: what the server proposes, what is missing, what is refused."""
+"""Filling in a resource's address: suggestions of the server, missing values, refused values."""
 
 from __future__ import annotations
 

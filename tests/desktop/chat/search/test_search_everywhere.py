@@ -1,4 +1,4 @@
-"""Search everywhere: hits in people's words, by workflow, with the keyboard; a hit opens at its message."""
+"""Search everywhere: readable results by workflow, keyboard use, and opening a result at its message."""
 
 from __future__ import annotations
 

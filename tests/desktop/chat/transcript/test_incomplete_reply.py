@@ -1,4 +1,4 @@
-"""The card below a reply that is not whole: the same live and after it was read again, with a way to go on while nothing came after it."""
+"""The card below an incomplete reply: the same live and after a reload, with Continue on the last reply only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def offered(desk: Desk) -> list[QPushButton]:
 
 
 async def live(desk: Desk, content: str, finish: str, **data: Any) -> None:
-    """A turn as its events tell it."""
+    """A turn from its events."""
     await desk.open()
     desk.event("workflow_start")
     desk.event("message", message_id="u2", role="user", content="Next?")
@@ -43,7 +43,7 @@ async def live(desk: Desk, content: str, finish: str, **data: Any) -> None:
 
 
 async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> None:
-    """The same turn as the database has it."""
+    """The same turn from the database."""
     common: dict[str, Any] = {"workflow_id": "w1", "run_id": "r2"}
     desk.rows += [
         Message(id="u2", seq=3, role=MessageRole.USER, content="Next?", **common),

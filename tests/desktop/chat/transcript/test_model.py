@@ -1,4 +1,4 @@
-"""Stored messages and stream events make the same transcript."""
+"""Stored messages and stream events produce the same transcript."""
 
 from __future__ import annotations
 

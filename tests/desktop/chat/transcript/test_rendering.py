@@ -1,4 +1,4 @@
-"""What a reply draws besides prose: formulas, task lists, diffs, diagrams, and pages for the browser."""
+"""Rendering of replies beyond prose: formulas, task lists, diffs, diagrams, and pages for the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person wrote: the bubble and the buttons beside it."""
+"""The user's messages: bubble and buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fold of stream events that the activity pane shows."""
+"""The fold of stream events in the activity pane."""
 
 from __future__ import annotations
 

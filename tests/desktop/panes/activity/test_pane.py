@@ -1,4 +1,4 @@
-"""The activity pane: replayed and live events, filter, details, export, and the agent's buttons."""
+"""The activity pane: replayed and live events, filter, details, export, and the agents' buttons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Show = Callable[[QWidget], Any]
 
 
 def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
-    """What the buttons asked for: what, and of which run."""
+    """The requested actions with their runs."""
     calls = [(key.removeprefix("runs."), args) for key, args, _fields in atelier.log if key.startswith("runs.")]
     return [(args[1] if what == "steering.message" else what.removeprefix("steering."), args[0]) for what, args in calls]
 
@@ -43,7 +43,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> AsyncIt
     made.set_workflow("w")
     await settle()
     yield made
-    made.team.set_workflow("")  # a tree that is to be read again would be read after the loop is closed
+    made.team.set_workflow("")  # otherwise the tree would be loaded after the loop is closed
 
 
 def titles(pane: ActivityPane) -> list[str]:
@@ -243,7 +243,7 @@ async def test_a_deleted_branchs_run_is_listed_no_more(pane: ActivityPane, bridg
     bridge.changed.emit("workflow", "w")
     qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
     await settle()
-    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is read again
+    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is loaded again
     atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id=None))
     atelier.set("teams", "replay", ("", []))
     bridge.changed.emit("workflow", "w")
@@ -390,7 +390,7 @@ async def team(pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> Activi
 
 
 async def quiet(pane: ActivityPane, qtbot: QtBot) -> None:
-    """Wait until nothing is due any more."""
+    """Wait until no update is pending."""
     due = (pane._redraw, pane.team._change_timer, pane.team._frame_timer, pane.team._reload, pane.tree._making)
     for _round in range(2):
         qtbot.waitUntil(lambda: not any(timer.isActive() for timer in due))
@@ -516,7 +516,7 @@ async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPa
     agents = team.tree
 
     def ask(reason: QContextMenuEvent.Reason, run_id: str) -> list[str]:
-        """Ask with the pointer in this agent's row; returns what the menu offers."""
+        """Open the menu in this agent's row; returns its entries."""
         at = agents.visualItemRect(agents._items[run_id]).center()
         QApplication.sendEvent(agents.viewport(), QContextMenuEvent(reason, at, agents.viewport().mapToGlobal(at)))
         [menu] = [each for each in agents.findChildren(QMenu) if each.isVisible()]
@@ -546,7 +546,7 @@ async def test_the_log_does_not_follow_its_end_under_the_pointer(pane: ActivityP
 
 
 async def test_no_agent_comes_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
-    """Not above another agent, and not above the log, which the tree would push down."""
+    """Neither above another agent, nor above the log, which the tree would push down."""
     for view in (pane.tree, pane.list):
         agents, top = len(pane.tree._items), pane.list.mapTo(pane, pane.list.rect().topLeft()).y()
         aim(view)

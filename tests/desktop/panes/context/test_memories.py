@@ -1,4 +1,4 @@
-"""Which memories an agent was given, and why; a person corrects one in place."""
+"""The memories given to an agent, and why; the user edits one in place."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, 
 
 @pytest.mark.parametrize(("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)])
 async def test_nothing_lies_on_anything_else_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
-    pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than what is in it
+    pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than its content
     theme().set_scale(scale)
     pane.window().resize(width, height)
     await settle()

@@ -1,4 +1,4 @@
-"""A sent request in words: what its server gets back is named and measured, never shown."""
+"""A sent request as text: opaque data for its server is named and measured, never shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files pane: granting a folder, changes as diffs, undo, and what somebody else changed meanwhile."""
+"""The files pane: granting a folder, changes as diffs, undo, and conflicting changes."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
     atelier.set("workflows", "set_workspace", lambda id, folders: granted.append((id, folders)))
     atelier.set("files", "trusted", lambda folders: dict.fromkeys(folders, True))
     pane.set_workflow("v")
-    pane.folders.grant(["/new"])  # before anything of it was read
+    pane.folders.grant(["/new"])  # before anything was loaded
     await settle()
     assert granted == [("v", ("/kept", "/new"))]
 

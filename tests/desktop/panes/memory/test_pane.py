@@ -232,7 +232,9 @@ async def test_nothing_is_said_of_memories_before_they_were_read(bridge: FakeBri
 
 
 async def test_vectors_that_are_made_anew_do_not_have_the_list_read(pane: MemoryPane, bridge: FakeBridge) -> None:
-    """They say so several times a second, for minutes: the list would be begun again and again, and never be shown."""
+    """Re-embedding emits changes several times a second, for minutes: the list would reload forever and never be
+    shown.
+    """
     bridge.changed.emit("memory", "reembed")
     assert not pane._reload_timer.isActive()
     bridge.changed.emit("memory", "m1")
@@ -288,7 +290,7 @@ async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_fo
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m2", "m3"]
     assert not pane.less_sure.isVisible()
-    pane.search.setText("pets")  # those very words stand in a tag
+    pane.search.setText("pets")  # a tag has exactly this word
     pane.reload()
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m3"]

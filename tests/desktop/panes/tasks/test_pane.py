@@ -1,4 +1,4 @@
-"""The task pane: progress, blocked tasks, and every change asked of the engine."""
+"""The task pane: progress, blocked tasks, and every change requested from the engine."""
 
 from __future__ import annotations
 

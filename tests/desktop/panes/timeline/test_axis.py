@@ -1,4 +1,4 @@
-"""Where a moment lies on the axis."""
+"""Positions on the time axis."""
 
 from __future__ import annotations
 

@@ -254,7 +254,7 @@ async def test_the_column_of_names_grows_with_the_text(pane: TimelinePane) -> No
     assert view.gutter <= names_width(runs)
     short = tuple(replace(run, name="Al") for run in pane.timeline.runs)
     view.show_timeline(replace(pane.timeline, runs=short))
-    assert view.gutter / view.viewport().width() <= share + 0.01  # who has room already takes no more
+    assert view.gutter / view.viewport().width() <= share + 0.01  # no more than needed
 
 
 @pytest.mark.parametrize(("scale", "width", "height"), [(100, 760, 200), (100, 420, 320), (150, 660, 360), (200, 800, 500)])
