@@ -90,7 +90,7 @@ def drive(monkeypatch: pytest.MonkeyPatch, then: Callable[[desktop.Program], boo
     monkeypatch.setattr(desktop.Program, "run", watched)
 
 
-def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
+def test_it_opens_after_the_first_paint_saves_the_layout_and_closes_in_order(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
@@ -149,7 +149,7 @@ def test_when_the_desktop_ends_qts_loop_the_program_still_closes_in_order(
     assert crashes == []
 
 
-def test_pydantic_is_whole_before_a_second_thread_imports_it(tmp_path: Path) -> None:
+def test_pydantic_is_fully_imported_before_a_second_thread_imports_it(tmp_path: Path) -> None:
     """Qt's binding inspects each new module; a partly imported pydantic raised an error when two threads did it."""
     program = (
         "import os, sys\n"
@@ -207,9 +207,7 @@ def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_pa
     assert "backup" in seen[3]
 
 
-def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_closed(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_layout_is_saved_while_the_window_is_used(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
     kept: list[str] = []
     opening: list[str] = []
@@ -240,7 +238,7 @@ def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_clos
     assert kept[1]
 
 
-def test_while_it_opens_nothing_is_said_to_be_empty_or_ready(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_it_opens_nothing_is_shown_as_empty_or_ready(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
     seen: dict[str, set[str]] = {}
     may_open, may_list = threading.Event(), threading.Event()

@@ -51,7 +51,7 @@ def titles(dialog: DeletedDialog) -> list[str]:
     return [dialog.list.item(row).text() for row in range(dialog.list.count())]
 
 
-async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: DeletedDialog) -> None:
+async def test_the_last_deleted_comes_first_and_each_shows_its_kind(dialog: DeletedDialog) -> None:
     assert titles(dialog) == ["Memory m1", "Report on herons", "Memory m2"]
     told = [dialog.list.item(row).toolTip() for row in range(3)]
     assert "29 more days" in told[0]
@@ -65,7 +65,7 @@ async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: Del
     assert dialog.windowTitle() == "Supprimés récemment"
 
 
-async def test_a_workflow_is_brought_back_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_workflow_is_restored_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
     shown: list[str] = []
     dialog.opened.connect(shown.append)
     dialog.list.setCurrentRow(1)
@@ -111,7 +111,7 @@ async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
     assert asked.informativeText().startswith("It cannot")
 
 
-async def test_one_that_cannot_be_brought_back_stays_and_is_said(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_one_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     atelier.set("memories", "undo_delete", RuntimeError("gone"))
     dialog.list.setCurrentRow(0)
     dialog.back.click()
@@ -129,7 +129,7 @@ async def test_what_is_deleted_meanwhile_comes_into_the_list(dialog: DeletedDial
     assert titles(dialog) == ["Memory m3", "Report on herons"]
 
 
-async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     held, gone = Held(), []
 
     async def purge(key: str) -> None:
@@ -164,7 +164,7 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert "Stopped" not in dialog.status.text(), "what was stopped before is not said of what was done since"
 
 
-async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     held, back = Held(), []
 
     async def undo_delete(key: str) -> None:

@@ -49,7 +49,7 @@ async def test_the_wheel_turns_no_tab_without_the_focus(qtbot: QtBot) -> None:
     assert bar.currentIndex() == 1
 
 
-def test_a_bar_that_qt_deleted_meanwhile_is_forgotten(qtbot: QtBot) -> None:
+def test_a_bar_that_qt_deleted_is_dropped(qtbot: QtBot) -> None:
     window = QMainWindow()
     qtbot.addWidget(window)
     tabs, bar = DockTabs(window), QTabBar(window)

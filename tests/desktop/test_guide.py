@@ -94,7 +94,7 @@ def test_a_link_to_another_page_opens_it_at_its_heading(guide: GuideWindow) -> N
     assert heading(guide) == "Guide d’utilisation"
 
 
-def test_what_is_said_to_those_who_edit_a_page_is_not_shown(guide: GuideWindow) -> None:
+def test_comments_in_a_page_are_not_shown(guide: GuideWindow) -> None:
     guide.show_page("install.md")
     assert "<!--" not in guide.view.toPlainText()
 
@@ -106,7 +106,7 @@ def test_nothing_outside_the_documentation_is_shown(guide: GuideWindow, link: st
     assert heading(guide) == "User guide"
 
 
-def test_a_page_that_is_not_there_is_said_to_be_so(guide: GuideWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_page_is_reported(guide: GuideWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "docs_dir", lambda: tmp_path)
     guide.show_page("user-guide.md")
     assert "user-guide.md cannot be read" in guide.view.toPlainText()

@@ -103,7 +103,7 @@ async def test_lines_part_the_three_columns(window: MainWindow) -> None:
     assert image.pixelColor(left) == image.pixelColor(right) == theme().colour("border")
 
 
-async def test_the_column_goes_while_the_window_tells_why_it_could_not_open(window: MainWindow) -> None:
+async def test_the_sidebar_is_hidden_while_a_startup_error_is_shown(window: MainWindow) -> None:
     window.show_engine_error(StorageError("Because.", code="locked"), "/data", lambda: None)
     await settle()
     assert not window.findChild(QPushButton, "new-workflow").isVisible()
@@ -161,7 +161,7 @@ async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window
     qtbot.waitUntil(lambda: window.rail.docks["tasks"].width() == wide)
 
 
-async def test_an_empty_pane_folds_to_its_heading_which_says_why_and_unfolds(window: MainWindow, qtbot: QtBot) -> None:
+async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(window: MainWindow, qtbot: QtBot) -> None:
     pane, dock = window.rail.panes["tasks"], window.rail.docks["tasks"]
     why = pane.findChild(QLabel, "pane-why")
     assert why is not None

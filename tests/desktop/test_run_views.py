@@ -187,7 +187,7 @@ async def test_what_is_in_view_or_no_end_leaves_none(program: Program, workflow:
     assert not await program.unread(workflow)
 
 
-async def test_a_notification_is_told_while_the_window_is_behind_and_never_when_they_are_off(
+async def test_notifications_are_shown_while_the_window_is_behind_and_never_when_off(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []

@@ -116,7 +116,7 @@ async def test_a_panes_own_key_opens_the_drawer_at_it(window: MainWindow, qtbot:
     assert window.rail.drawer.open
 
 
-async def test_what_yielded_is_not_kept_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
+async def test_panes_that_yielded_are_not_stored_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
     kept: list[dict[str, str]] = []
     keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
     keeper._debouncer.setInterval(0)

@@ -68,7 +68,7 @@ async def desk(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Desk]:
         made.bar.bridge.ready = False  # a timer that fires now finds no engine
 
 
-async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
+async def test_it_shows_the_next_step_and_runs_it(desk: Desk) -> None:
     run_id = await desk.send()
     await desk.until(lambda: desk.says == "Next: Tester calls its model.")
     assert desk.model.requests == []
@@ -122,7 +122,7 @@ async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) 
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_paused_run_goes_on_from_here(desk: Desk) -> None:
+async def test_a_paused_run_continues_from_here(desk: Desk) -> None:
     run_id = await desk.send()
     await desk.until(lambda: bool(desk.bar.waiting))
     handle = desk.engine.runs.state_of(run_id)

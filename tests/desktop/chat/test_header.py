@@ -15,7 +15,7 @@ from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain.model_messages import Usage
 
 
-def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there_is_not(qtbot: QtBot) -> None:
+def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.resize(900, 46)
@@ -59,7 +59,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     assert seen == [True, False, True]
 
 
-def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
+def test_a_wide_header_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
     """As when it is tiled beside another window, in one step."""
     window = QWidget()
     qtbot.addWidget(window)
@@ -78,7 +78,7 @@ def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot
     assert window.width() == 480
 
 
-def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None:
+def test_a_title_set_before_the_first_paint_is_full_too(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.resize(900, 46)
@@ -89,7 +89,7 @@ def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 420), (100, 700), (150, 600), (200, 600), (200, 700), (200, 900)])
-def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: QtBot, scale: int, width: int) -> None:
+def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: int, width: int) -> None:
     theme().set_scale(scale)
     window = QWidget()
     qtbot.addWidget(window)
@@ -139,7 +139,7 @@ def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
-def test_the_names_of_agent_and_model_are_whole_before_title_and_usage_are(qtbot: QtBot, scale: int, width: int) -> None:
+def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: QtBot, scale: int, width: int) -> None:
     """The chat's width in a window of 1024 pixels is 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()

@@ -62,7 +62,7 @@ def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
     assert meter.bar.isHidden()
 
 
-def test_what_a_turn_used_is_told_apart_from_the_whole_workflow() -> None:
+def test_usage_of_a_turn_and_of_the_workflow_are_distinguished() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=400, tokens_output=18))
     meter.show_budget(AgentUsage(40, 14), None)

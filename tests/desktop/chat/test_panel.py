@@ -166,7 +166,7 @@ async def test_the_picker_shows_what_was_chosen_and_never_what_a_server_calls_it
     assert desk.panel.header.models.full_text == "m"
 
 
-async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
+async def test_a_choice_the_engine_refuses_is_reverted(desk: Desk) -> None:
     await desk.open()
     desk.engine.set("workflows", "choose", UsageError("no such model"))
     desk.panel.header.models.chosen.emit("p/big")
@@ -175,7 +175,7 @@ async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
     assert desk.bridge.errors == ["no such model"]
 
 
-async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
+async def test_another_agent_is_stored_in_the_workflow(desk: Desk) -> None:
     await desk.open()
     desk.panel.header.models.chosen.emit("p/big")
     desk.panel.header.agents.chosen.emit("Bob")
@@ -218,7 +218,7 @@ async def test_stop_cancels_the_run(desk: Desk) -> None:
     assert desk.engine.calls("workflows.stop") == [(("w1",), {})]
 
 
-async def test_a_draft_is_kept_before_another_workflow_is_shown(desk: Desk) -> None:
+async def test_a_draft_is_saved_before_another_workflow_is_shown(desk: Desk) -> None:
     await desk.open()
     desk.panel.composer.field.insertPlainText(" more")
     desk.panel.open_workflow("other")
@@ -279,7 +279,7 @@ async def test_a_draft_is_never_stored_for_another_workflow(desk: Desk) -> None:
     assert drafts == {"w1": "", "other": "of the other! "}
 
 
-async def test_a_message_refused_after_a_switch_is_kept_for_its_own_workflow(desk: Desk) -> None:
+async def test_a_message_refused_after_a_switch_is_saved_for_its_own_workflow(desk: Desk) -> None:
     drafts = {"w1": "", "other": "of the other"}
     desk.engine.set("workflows", "get", lambda key: Workflow(id=key, name=key, draft=drafts[key]))
     desk.engine.set("workflows", "set_draft", drafts.__setitem__)
@@ -330,7 +330,7 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("effect", "said"), [("write", 1), ("read", 0)])
-async def test_who_has_a_turn_answered_again_is_told_what_its_calls_left(desk: Desk, effect: str, said: int) -> None:
+async def test_regenerating_a_turn_warns_of_what_its_calls_changed(desk: Desk, effect: str, said: int) -> None:
     await desk.open()
     told: list[str] = []
     desk.panel.sending.status_changed.connect(told.append)

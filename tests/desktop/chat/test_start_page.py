@@ -175,7 +175,7 @@ async def test_it_stands_over_the_composer_also_beside_a_scroll_bar(panel: Panel
     assert places[True][:2] == places[True][2:]
 
 
-async def test_nothing_is_said_while_a_guide_has_the_word(panel: Panel) -> None:
+async def test_hints_are_suppressed_while_a_guide_is_shown(panel: Panel) -> None:
     panel.page.hold(True)
     assert not panel.cards("example")
     panel.page.hold(False)
@@ -192,7 +192,7 @@ def test_nothing_is_made_before_the_engine_is_open(qtbot: QtBot) -> None:
     assert page.focusPolicy() == Qt.FocusPolicy.NoFocus
 
 
-async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: Panel) -> None:
+async def test_an_agents_card_shows_its_models_label_also_in_french(panel: Panel) -> None:
     info = ModelInfo(provider="p", name="m", label="Little model")
     panel.engine.set("models", "list", [info])
     await panel.chat.load_choices()

@@ -154,7 +154,7 @@ async def test_other_words_for_it(panel: Panel, qtbot: QtBot) -> None:
     assert panel.cards()[0].rows[0].accessibleName() == "Likes answers of one line."
 
 
-async def test_that_the_model_is_asked_is_said_and_can_be_stopped(panel: Panel) -> None:
+async def test_asking_the_model_is_shown_and_can_be_stopped(panel: Panel) -> None:
     panel.kept.clear()
     panel.look(ExtractionReply(turn_id="r1"))
     await settle()
@@ -180,7 +180,7 @@ async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
     assert card.stop.isHidden()
 
 
-async def test_a_failure_is_said_quietly(panel: Panel) -> None:
+async def test_a_failure_is_shown_in_muted_text(panel: Panel) -> None:
     panel.kept.clear()
     panel.look(ExtractionReply(turn_id="r1", error="The server is away."))
     await settle()

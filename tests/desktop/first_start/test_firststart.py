@@ -99,7 +99,7 @@ async def forward(find: Find) -> None:
     await settle()
 
 
-async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_language_and_theme_apply_at_once_and_are_stored(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     find("theme-select").setCurrentIndex(2)
     find("theme-select").activated.emit(2)
     assert theme().tokens.dark
@@ -160,7 +160,7 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
 
 
-async def test_a_refused_key_is_said_in_the_readers_language_and_where_the_key_is(guide: FirstStart, find: Find, server: Server) -> None:
+async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(guide: FirstStart, find: Find, server: Server) -> None:
     """Neither the server's English text nor a link to settings that are not open."""
     await forward(find)
     find("choice-mistral").click()
@@ -178,7 +178,7 @@ async def test_a_refused_key_is_said_in_the_readers_language_and_where_the_key_i
         assert guide.model.busy.text.text() == expected
 
 
-async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+async def test_a_failed_test_shows_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
     await forward(find)
     find("choice-mistral").click()
     assert not find("model-test").isEnabled()
@@ -367,7 +367,7 @@ async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: 
     assert atelier.calls("settings.update")[-1] == ((), {"first_start_done": True})
 
 
-async def test_a_goal_that_fails_is_told_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_a_failing_example_is_reported_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     atelier.set("runs", "send", ProviderError("The model server cannot be reached."))
     guide._show_step(2)
     find("goal-2").click()
@@ -527,7 +527,7 @@ async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server:
     assert find("first-start-next").isEnabled()
 
 
-async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
+async def test_the_selected_card_is_fully_visible_without_servers(
     guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     atelier.set("providers", "detect", [])

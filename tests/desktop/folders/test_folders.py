@@ -147,7 +147,7 @@ async def test_nothing_is_asked_of_a_folder_without_such_files(panel: Panel) -> 
     assert panel.question() is not None, "it can be decided all the same"
 
 
-async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Panel) -> None:
+async def test_trust_is_given_and_revoked_in_the_menu_of_the_header(panel: Panel) -> None:
     panel.workflow = Workflow(id="w", name="W", workspace=("/p", "/q"))
     panel.chat.open_workflow("w")
     await settle()
@@ -171,9 +171,7 @@ async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Pa
     assert panel.workflow.workspace == ("/q",)
 
 
-async def test_of_a_folder_dropped_on_the_window_one_says_what_it_is_for_and_a_file_goes_with_the_message(
-    panel: Panel, tmp_path: Path, qtbot: QtBot
-) -> None:
+async def test_a_dropped_folder_asks_for_its_purpose_and_a_dropped_file_is_attached(panel: Panel, tmp_path: Path, qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     granted: list[str] = []

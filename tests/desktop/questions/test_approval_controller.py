@@ -46,7 +46,7 @@ class Watched:
         return [(args[0], args[1]) for args, _kwargs in self.engine.calls("approvals.seen")]
 
 
-async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
+async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
     engine = ApprovalEngine(asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED))
     bridge = FakeBridge(engine)
     desk = approval_controller(bridge)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
     assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
 
 
-async def test_a_request_that_went_with_its_workflow_is_forgotten(qtbot: QtBot) -> None:
+async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> None:
     engine = ApprovalEngine(asks("v1"))
     bridge = FakeBridge(engine)
     desk = approval_controller(bridge)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ async def test_what_lies_under_a_shade_is_not_seen(qtbot: QtBot, monkeypatch: py
     assert w.reported == []
 
 
-async def test_a_card_that_is_gone_counts_no_more(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deleted_card_no_longer_counts(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
     card = w.card("v1")
     w.visible = {card}

@@ -194,7 +194,7 @@ async def test_what_arrives_while_all_is_pressed_is_not_in_it(scene: Callable[..
     await held.release()
 
 
-async def test_a_line_that_came_or_went_has_the_button_wait_anew(scene: Callable[..., Scene]) -> None:
+async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -240,7 +240,7 @@ async def test_what_was_typed_for_one_of_them_is_not_passed_over(scene: Callable
     assert button.isEnabled()
 
 
-async def test_a_refusal_of_the_engine_is_said_in_place(scene: Callable[..., Scene]) -> None:
+async def test_a_refusal_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)

@@ -27,7 +27,7 @@ from atelier_desk.tools.default import create_default_tool_registry
         ('{"a": NaN}', "NaN is not a number that tools accept."),
     ],
 )
-def test_what_is_not_an_object_is_told_with_its_place(text: str, problem: str) -> None:
+def test_invalid_arguments_are_reported_with_their_position(text: str, problem: str) -> None:
     assert parse(text) == (None, problem)
 
 

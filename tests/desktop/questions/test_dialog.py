@@ -146,7 +146,7 @@ def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., Questio
 
 
 @pytest.mark.parametrize("held", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
-def test_digits_toggle_enter_submits_and_the_whole_row_is_a_button(
+def test_digits_toggle_enter_submits_and_the_full_row_is_a_button(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, held: Qt.KeyboardModifier
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
@@ -339,7 +339,7 @@ def test_an_error_is_shown_in_place_and_everything_stays(opened: Callable[..., Q
     assert child("question-submit").isEnabled()
 
 
-def test_too_long_an_answer_cannot_be_sent_and_the_counter_says_so(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_too_long_an_answer_cannot_be_sent_and_the_counter_shows_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(ask(kind="text"))
     field = dialog.answer
     assert field is not None

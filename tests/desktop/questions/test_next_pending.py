@@ -102,7 +102,7 @@ async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(des
     assert QApplication.focusWidget() is d.field
 
 
-async def test_tab_leads_from_the_field_through_the_whole_card(desk: Any) -> None:
+async def test_tab_leads_from_the_field_through_the_complete_card(desk: Any) -> None:
     d = desk(asks("v1"))
     await d.start()
     assert d.tab() == "approval-card"
@@ -140,7 +140,7 @@ async def test_again_leads_to_the_next_and_into_other_workflows(desk: Any) -> No
     assert (d.here(), d.window.chat.workflow_id) == ("v1", "w1")
 
 
-async def test_what_stands_nowhere_in_the_conversation_is_gone_to_in_the_inbox(desk: Any) -> None:
+async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(desk: Any) -> None:
     d = desk(asks("v1", run_id="elsewhere"))
     d.engine.set("workflows", "transcript", [])
     await d.start()
@@ -158,7 +158,7 @@ async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None
     assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
 
-async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(desk: Any) -> None:
+async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(desk: Any) -> None:
     d = desk()
     await d.start()
     await d.go()

@@ -46,7 +46,7 @@ def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
     return set(heard.args[0])
 
 
-def test_only_agents_that_look_different_are_told_of(qtbot: QtBot) -> None:
+def test_only_agents_that_look_different_are_signalled(qtbot: QtBot) -> None:
     team = SnapshotTeam()
     assert told(team, qtbot, moment(1, working())) == {"root", "child"}
     assert told(team, qtbot, moment(2, working())) == {"root"}, "its time goes on"
@@ -56,7 +56,7 @@ def test_only_agents_that_look_different_are_told_of(qtbot: QtBot) -> None:
     assert team.get("child") is None
 
 
-def test_what_was_not_told_yet_is_told_with_the_next_moment(qtbot: QtBot) -> None:
+def test_pending_signals_are_sent_with_the_next_moment(qtbot: QtBot) -> None:
     team = SnapshotTeam()
     told(team, qtbot, moment(1, working()))
     assert told(team, qtbot, moment(2, working(report="done")), moment(3, working(report="done"))) == {"root", "child"}
@@ -126,7 +126,7 @@ def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
     assert list(view.entries) == []
 
 
-def test_an_agent_of_the_past_is_told_of_with_what_worked_below_it(qtbot: QtBot) -> None:
+def test_a_replayed_agents_figures_include_its_sub_agents(qtbot: QtBot) -> None:
     """As for live agents: the same lead must not show less usage in a replay."""
     used = Usage(tokens_input=1_000, tokens_output=500)
     first, second = (

@@ -16,7 +16,7 @@ from tests.support.projects import Projects
 Find = Callable[[str], Any]
 
 
-async def test_a_project_is_kept_out_of_searches_and_the_window_opens(
+async def test_a_project_is_excluded_from_searches_and_the_window_opens(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     projects = Projects()

@@ -61,7 +61,7 @@ async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, ate
     assert find("provider-key").text() == ""
 
 
-async def test_without_a_keyring_it_says_so_before_the_key_is_typed_and_offers_to_keep_it(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_missing_keyring_is_reported_before_the_key_is_typed(page: Any, find: Find, atelier: Engine) -> None:
     stores = {False: KeyStore(KeyPlace.MEMORY, "/data/keys.json"), True: KeyStore(KeyPlace.FILE, "/data/keys.json")}
     atelier.set("keys", "store", stores[False])
 
@@ -179,7 +179,7 @@ async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier
     assert page.busy.text.text() == "Nobody answers at that address."
 
 
-async def test_a_test_stores_nothing_and_may_be_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find, atelier: Engine) -> None:
     page.begin("openai", "Mine", "http://127.0.0.1:9000/v1")
     QTest.keyClicks(find("provider-key"), "secret-key-1")
     find("provider-test").click()
@@ -370,7 +370,7 @@ async def test_windows_and_prices_can_be_corrected(page: Any, find: Find, atelie
     assert table.item(0, 2).text() == "40,960"
 
 
-async def test_what_was_learned_is_shown_and_can_be_forgotten(page: Any, find: Find, atelier: Engine) -> None:
+async def test_learned_limits_are_shown_and_can_be_reset(page: Any, find: Find, atelier: Engine) -> None:
     learned = ModelInfo(provider="Ollama", name="gemma:2b", context_window=8192, supports_tools=False, source="learned")
     plain = ModelInfo(provider="Ollama", name="qwen3:4b", context_window=40960, source="server")
     atelier.set("providers", "models", [learned, plain])
@@ -502,7 +502,7 @@ async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, 
     assert atelier.calls("providers.set_headers") == [(("Azure", {"X-Gate": "a secret value"}), {})]
 
 
-async def test_stored_headers_are_kept_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
+async def test_stored_headers_are_preserved_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
     config = ProviderConfig(name="Gate", kind="openai", headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     await page.load()
@@ -535,7 +535,7 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
     assert page.busy.text.text().startswith("The API version may contain letters")
 
 
-async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_value_that_could_not_be_stored_is_refused(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
     await page.load()
     page.begin("openai", "Mine", "https://host/v1")
@@ -568,7 +568,7 @@ async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, f
     assert page.busy.text.text() == "Works: answered in 3 ms. This server has no list of models."
 
 
-async def test_a_server_of_another_kind_is_said_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_server_of_another_kind_is_named_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     bad = ProviderHealth(ok=False, message="No such page.", found_url="http://x/v1", found_kind="openai")
     atelier.set("providers", "test_draft", bad)

@@ -61,7 +61,7 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
     assert ("until Atelier closes" in page.busy.text.text(), page.form.controls["key"].text()) == (True, "")
 
 
-async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: Engine) -> None:
+async def test_a_bad_address_and_a_failing_service_are_reported(page: Any, atelier: Engine) -> None:
     def fails(settings: WebSettings, key: str) -> list[WebHit]:
         raise ToolError("It is down.", code="search")
 
@@ -77,7 +77,7 @@ async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: 
     assert page.busy.text.text() == "It is down."
 
 
-async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier: Engine) -> None:
+async def test_a_stored_key_is_deleted_and_pages_are_removed(page: Any, atelier: Engine) -> None:
     forgotten: list[str] = []
     atelier.set("web", "forget_key", forgotten.append)
     atelier.set("web", "clear_cache", 12)

@@ -155,7 +155,7 @@ async def test_no_page_is_read_with_every_key_of_the_search(window: SettingsWind
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_search_leads_to_the_row_that_says_it_in_either_language_and_marks_it(
+async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
     window: SettingsWindow, find: Find, qtbot: QtBot, language: str
 ) -> None:
     window.show_page("providers")
@@ -229,9 +229,7 @@ async def test_a_chosen_language_is_stored(window: SettingsWindow, find: Find, a
     assert atelier.kept.language == "fr"
 
 
-async def test_a_result_goes_with_the_page_it_was_said_on_and_work_that_goes_on_is_said_on(
-    window: SettingsWindow, atelier: Any, find: Find
-) -> None:
+async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(window: SettingsWindow, atelier: Any, find: Find) -> None:
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
@@ -258,7 +256,7 @@ async def test_a_result_goes_with_the_page_it_was_said_on_and_work_that_goes_on_
     await held.release()
 
 
-async def test_a_language_tells_every_widget(window: SettingsWindow) -> None:
+async def test_a_language_change_notifies_every_widget(window: SettingsWindow) -> None:
     heard: list[QEvent.Type] = []
 
     class Listener(QWidget):

@@ -128,7 +128,7 @@ async def test_an_answer_in_the_window_takes_the_notification_back(desk: Desk, q
     assert len(desk.engine.calls("questions.answer")) == 1
 
 
-async def test_the_first_answer_wins_and_the_second_is_told(desk: Desk) -> None:
+async def test_the_first_answer_wins_and_the_second_is_informed(desk: Desk) -> None:
     await desk.ask(ask("q1"))
     desk.questions["q1"] = desk.questions["q1"].model_copy(update={"status": QuestionStatus.ANSWERED})
     notices: list[str] = []
@@ -164,7 +164,7 @@ async def test_high_risk_is_not_allowed_outside_and_a_click_opens_it(desk: Desk,
     assert desk.engine.calls("approvals.approve") == []
 
 
-async def test_switched_off_a_notification_only_tells(desk: Desk) -> None:
+async def test_switched_off_a_notification_has_no_buttons(desk: Desk) -> None:
     page = await open_page(desk)
     toggle = page.findChild(QCheckBox, "notification-answers")
     assert toggle is not None
@@ -266,7 +266,7 @@ async def test_another_key_is_chosen_and_one_of_the_window_is_refused(hand: tupl
     assert way.held == "CTRL+ALT+space"
 
 
-async def test_a_key_that_is_taken_is_told_and_can_be_tried_again(hand: tuple[Desk, Hand]) -> None:
+async def test_keys_in_use_are_reported_and_can_be_tried_again(hand: tuple[Desk, Hand]) -> None:
     desk, way = hand
     way.problem = KeyTaken()
     page = await open_page(desk)
@@ -286,7 +286,7 @@ async def test_a_key_that_is_taken_is_told_and_can_be_tried_again(hand: tuple[De
     assert way.held == ""
 
 
-async def test_without_d_bus_the_page_says_so_and_everything_is_in_reach(hand: tuple[Desk, Hand]) -> None:
+async def test_without_d_bus_the_page_explains_it_and_everything_works(hand: tuple[Desk, Hand]) -> None:
     desk, _way = hand
     page = await open_page(desk)
     said = page.findChild(QCheckBox, "notification-answers").accessibleDescription()  # type: ignore[union-attr]

@@ -25,7 +25,7 @@ from atelier_desk.desktop.system.windows_key import ID, WM_HOTKEY, WindowsKey
         ("Ctrl+É", "CTRL+", 0),
     ],
 )
-def test_a_key_is_read_and_said(text: str, trigger: str, virtual: int) -> None:
+def test_a_key_is_parsed_and_formatted(text: str, trigger: str, virtual: int) -> None:
     keys = Keys.read(text)
     assert (keys.trigger, keys.virtual) == (trigger, virtual)
 
@@ -49,7 +49,7 @@ class User32:
         return 1
 
 
-async def test_windows_holds_a_key_and_tells_of_it(qtbot: QtBot) -> None:
+async def test_windows_registers_a_key_and_reports_it(qtbot: QtBot) -> None:
     library = User32()
     way = WindowsKey(library)
     shortcut = GlobalShortcut([("windows", way)])
@@ -82,7 +82,7 @@ async def test_a_key_of_another_program_is_taken_until_it_is_free(qtbot: QtBot) 
     shortcut.release()
 
 
-async def test_a_system_without_a_way_says_so() -> None:
+async def test_a_system_without_a_way_is_reported() -> None:
     shortcut = GlobalShortcut([])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()

@@ -81,7 +81,7 @@ async def test_a_reply_is_taken(desk: Desk) -> None:
     assert desk.done == ["wrote été"]
 
 
-async def test_what_no_longer_waits_is_taken_back_also_when_it_ended_on_the_way(desk: Desk) -> None:
+async def test_notifications_are_withdrawn_also_when_settled_in_between(desk: Desk) -> None:
     await desk.show("q1")
     await desk.show("q2")
     desk.ours.wanted = lambda about: about == "q2"
@@ -123,7 +123,7 @@ async def test_a_server_that_went_away_leaves_it_to_the_tray(desk: Desk) -> None
     await desk.server.start()
 
 
-async def test_without_a_server_or_a_bus_it_says_why(daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_server_or_a_bus_the_reason_is_given(daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     ours = DesktopNotifications(SessionBus())
     ours.start()
     await until(lambda: ours.reason)

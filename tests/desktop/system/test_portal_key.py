@@ -52,7 +52,7 @@ async def test_the_desktop_is_asked_and_its_own_words_for_the_key_are_shown(held
     assert (name, about["preferred_trigger"]) == ("quick-ask", ("s", "CTRL+ALT+space"))
 
 
-async def test_a_press_is_told_for_our_session_alone(held: Held) -> None:
+async def test_a_press_is_signalled_for_our_session_only(held: Held) -> None:
     await held.ask()
     await held.portal.press(f"{held.portal.session}0")
     await held.portal.press()
@@ -80,7 +80,7 @@ async def test_the_desktop_changes_the_key_and_takes_it_back(held: Held) -> None
 
 
 @pytest.mark.parametrize(("response", "words"), [(1, "declined"), (2, "did not grant")])
-async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
+async def test_a_refusal_is_reported(held: Held, response: int, words: str) -> None:
     held.portal.response = response
     state = await held.ask()
     assert state.kind == "refused"

@@ -33,7 +33,7 @@ def test_events_alone_make_the_tree_at_any_depth(state: TeamState) -> None:
     assert state.counting
 
 
-def test_a_call_that_says_what_it_does_is_told_by_that(state: TeamState) -> None:
+def test_a_described_call_is_shown_by_its_description(state: TeamState) -> None:
     dot = state.members["dot"]
     assert doing(dot) == "CalculatorTool"
     shown = {"title": "Run a command", "summary": {"text": "Run “{command}”", "params": {"command": "make test"}}}
@@ -91,7 +91,7 @@ def test_a_reply_under_way_is_counted_once(state: TeamState) -> None:
     assert state.total("dot", START).tokens == 44
 
 
-def test_an_end_brings_the_report_and_keeps_what_the_run_said_of_itself(state: TeamState) -> None:
+def test_an_end_adds_the_report_and_preserves_reported_figures(state: TeamState) -> None:
     state.feed(event(14, "run_status", "cid", status="cancelled"))
     state.feed(child(14, "cid", what="sub_agent_error", report="half", error="cancelled", status="cancelled"))
     cid = state.members["cid"]

@@ -86,6 +86,6 @@ def test_the_bars_of_the_timeline_can_be_read(tokens: Tokens) -> None:
 
 
 @pytest.mark.parametrize("selected", [True, False])
-def test_a_row_says_quietly_what_can_be_read_on_its_ground(selected: bool) -> None:
+def test_muted_text_of_a_row_is_readable_on_its_background(selected: bool) -> None:
     tokens = theme().tokens
     assert contrast(getattr(tokens, quiet(selected)), tokens.accent_soft if selected else tokens.surface) >= TEXT

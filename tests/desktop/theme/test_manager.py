@@ -31,7 +31,7 @@ from atelier_desk.desktop.theme.tokens import contrast
 from atelier_desk.desktop.widgets.rounded import round_popup
 
 
-def test_mode_switches_tokens_palette_and_sheet_and_tells(qtbot: QtBot) -> None:
+def test_mode_switches_tokens_palette_and_sheet_and_notifies(qtbot: QtBot) -> None:
     with qtbot.waitSignal(theme().changed):
         theme().set_mode("dark")
     assert theme().tokens is DARK
@@ -164,7 +164,7 @@ def nested(depth: int) -> tuple[QWidget, QPushButton]:
 
 
 @pytest.mark.parametrize("change", [lambda: theme().set_mode("dark"), lambda: theme().set_scale(130)], ids=["theme", "size"])
-def test_a_widget_is_dressed_anew_as_often_however_deep_it_is(qtbot: QtBot, change: Callable[[], None]) -> None:
+def test_a_widget_is_restyled_as_often_at_any_depth(qtbot: QtBot, change: Callable[[], None]) -> None:
     class Counter(QObject):
         seen = 0
 

@@ -76,7 +76,7 @@ def test_one_property_of_any_widget_is_bound(qtbot: QtBot) -> None:
     assert [tabs.tabText(0), tabs.tabText(1)] == ["Close", "Close"]
 
 
-def test_a_widget_that_is_gone_is_no_longer_called(qtbot: QtBot) -> None:
+def test_a_deleted_widget_is_no_longer_called(qtbot: QtBot) -> None:
     page = QWidget()
     qtbot.addWidget(page)
     view = View(page)
@@ -111,7 +111,7 @@ def test_thousands_of_rows_leave_nothing_behind(qtbot: QtBot) -> None:
         gc.enable()
 
 
-def test_a_mistake_in_one_view_is_told_and_leaves_no_other_behind(qtbot: QtBot) -> None:
+def test_an_error_in_one_view_is_reported_and_leaves_no_other_outdated(qtbot: QtBot) -> None:
     class Broken(QWidget):
         def fill(self) -> None:
             if language() == "fr":

@@ -115,7 +115,7 @@ def test_a_message_is_centred_on_the_part_it_stands_over(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("error", [AtelierError("There is no agent {name}.", name="Zoé"), ValueError("x" * 90)])
-def test_an_error_is_said_in_the_language_of_the_moment(qtbot: QtBot, error: Exception) -> None:
+def test_an_error_is_shown_in_the_current_language(qtbot: QtBot, error: Exception) -> None:
     """As a toast, also if it came by a signal of the bridge, and as the note of a page."""
     window = QWidget()
     qtbot.addWidget(window)

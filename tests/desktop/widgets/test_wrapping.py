@@ -83,7 +83,7 @@ def test_a_long_run_of_letters_is_broken_anywhere(qtbot: QtBot, make: Callable[[
     assert make("word " * 1_000).wordWrapMode() is QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 
-def test_a_field_that_is_set_anew_breaks_between_words_again(qtbot: QtBot) -> None:
+def test_a_field_with_new_text_breaks_between_words_again(qtbot: QtBot) -> None:
     for make in (_plain("x" * 5_000), _prose("x" * 5_000)):
         assert isinstance(make, ProseBlock)
         make.show_plain("word")

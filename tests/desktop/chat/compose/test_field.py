@@ -69,7 +69,7 @@ def test_a_click_beside_the_text_is_one_into_it(qtbot: QtBot, composer: Composer
 
 
 @pytest.mark.parametrize(("width", "whole"), [(820, True), (420, False)])
-def test_a_hint_is_shown_whole_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
+def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
     theme().set_scale(150)
     composer.set_running(True)
     composer.resize(width, 200)

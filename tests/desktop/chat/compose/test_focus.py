@@ -56,7 +56,7 @@ def test_a_button_that_goes_away_leaves_the_keyboard_to_the_composer(qtbot: QtBo
     qtbot.waitUntil(lambda: has(room.field))
 
 
-def test_what_was_given_the_keyboard_on_purpose_keeps_it(qtbot: QtBot, room: Room) -> None:
+def test_deliberate_focus_stays(qtbot: QtBot, room: Room) -> None:
     room.allow.setFocus()
     room.allow.hide()
     room.search.setFocus()

@@ -68,7 +68,7 @@ async def test_free_is_marked_in_the_menu_and_the_composer(shown: Shown) -> None
     assert looks(shown.picker) == ("picker", "Permissions: Plan")
 
 
-async def test_before_the_first_message_it_is_kept_for_the_workflow_to_come(shown: Shown) -> None:
+async def test_before_the_first_message_it_is_remembered_for_the_new_workflow(shown: Shown) -> None:
     await shown.show(None)
     shown.picker.chosen.emit("free")
     await settle()

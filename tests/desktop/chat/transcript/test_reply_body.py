@@ -50,7 +50,7 @@ def shape(body: ReplyBody) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("step", [1, 7, 40])
-def test_streamed_equals_whole(qtbot: QtBot, step: int) -> None:
+def test_streamed_equals_complete(qtbot: QtBot, step: int) -> None:
     whole, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
     qtbot.addWidget(whole)
     qtbot.addWidget(streamed)

@@ -62,7 +62,7 @@ def test_a_message_the_engine_refused_waits_for_nothing(clock: Clock) -> None:
     assert not transcript.waits_since
 
 
-def test_the_line_says_how_long_and_stands_below_the_last_item(qtbot: QtBot, clock: Clock) -> None:
+def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clock) -> None:
     class Item(EntryWidget):
         def fit(self, width: int) -> int:
             return 50

@@ -115,7 +115,7 @@ async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane:
     assert titles(pane)[-1] == "Calculator"
 
 
-async def test_what_went_wrong_is_said_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
     error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
     again = {"reason": "server_error", "details": {"attempt": 2, "delay_s": 2.5}}
@@ -189,14 +189,14 @@ async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) ->
     assert titles(pane) == []
 
 
-async def test_why_an_agent_goes_on_is_said_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_why_an_agent_continues_is_explained(pane: ActivityPane, qtbot: QtBot) -> None:
     await live(pane, qtbot, event(50, ChunkType.NUDGE, reason="are_you_done", details={"tasks": 2}, message_id="n"))
     text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert text.startswith("2 tasks are open: the agent continues")
     assert "are_you_done" not in text
 
 
-async def test_a_repetition_is_told_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_repetition_is_explained(pane: ActivityPane, qtbot: QtBot) -> None:
     await live(
         pane, qtbot, event(50, ChunkType.LOOP_DETECTED, reason="warn", details={"tool": "CalculatorTool", "count": 3}, message_id="n")
     )
@@ -206,7 +206,7 @@ async def test_a_repetition_is_told_in_words(pane: ActivityPane, qtbot: QtBot) -
     assert "CalculatorTool" not in text
 
 
-async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_tree_describes_running_calls(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Calculator", "summary": {"text": "1+1"}}
     await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
     assert "Calculator" in pane.tree._rows["r1"].accessibleName()
@@ -290,7 +290,7 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     assert pane.words.isVisible()
 
 
-async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_least(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(team: ActivityPane, qtbot: QtBot) -> None:
     parts = team.findChild(QSplitter, "activity-parts")
 
     def whole() -> None:
@@ -353,7 +353,7 @@ async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: Acti
     assert bar.value() == 20
 
 
-async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_height_set_by_the_user_is_preserved(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 500)
     await quiet(team, qtbot)
     qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
@@ -371,7 +371,7 @@ async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qt
     qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
-async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
+async def test_a_calls_state_is_shown_in_words(pane: ActivityPane) -> None:
     spoken = pane.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken.startswith("CalculatorTool, done, ")
 
@@ -443,7 +443,7 @@ async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qt
     assert not chip.isVisible()
 
 
-async def test_a_row_says_which_sub_agent_it_is_of(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_row_names_its_sub_agent(team: ActivityPane, qtbot: QtBot) -> None:
     team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
     await quiet(team, qtbot)
     model = team.list.model()

@@ -39,7 +39,7 @@ def test_a_copied_request_has_its_size_alone() -> None:
     assert SIGNED.data not in words.as_json(request)
 
 
-def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
+def test_each_attachment_shows_what_the_model_received() -> None:
     some = "a" * 64
     text = Attachment(name="notes.txt", media_type="text/plain", size=9, sha256=some, text_sha256=some, characters=4, text="blue")
     cut = text.model_copy(update={"name": "log", "characters": 2_000, "text": "x" * 500})

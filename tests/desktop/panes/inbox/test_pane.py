@@ -197,7 +197,7 @@ async def test_the_keyboard_stays_on_a_question_while_others_come(shown: Callabl
     inbox.window.deleteLater()
 
 
-async def test_cards_say_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cards_show_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     asked = inbox.presenter.pending()[0].created_at

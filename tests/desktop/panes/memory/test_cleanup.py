@@ -56,9 +56,7 @@ async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot
     return dialog
 
 
-async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
-    tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier
-) -> None:
+async def test_the_correct_one_is_kept_and_the_other_can_be_restored(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
     press(tidy.cards[1], "tidy-both")
     await settle()
     assert [args for args, _ in atelier.calls("memories.keep_both")] == [("old", "same")]
@@ -75,7 +73,7 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
 
 
-async def test_an_answer_stays_in_its_place_and_is_taken_back_there(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_a_decision_stays_in_place_and_is_undone_there(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
     """Nothing moves under the pointer, and the window's undo is not accessible while the dialog is open."""
     first, second = tidy.cards
     press(first, "tidy-second")

@@ -47,7 +47,7 @@ def test_no_node_and_no_edge_are_laid_out() -> None:
     assert np.isfinite(alone).all()
 
 
-def test_progress_is_told_in_order_and_stops_the_layout() -> None:
+def test_progress_is_reported_in_order_and_stops_the_layout() -> None:
     shares: list[float] = []
 
     def tell(share: float) -> bool:

@@ -24,7 +24,7 @@ async def shown(window: ProjectsWindow) -> None:
     await settle()
 
 
-async def test_the_whole_project_is_drawn(window: ProjectsWindow, find: Find) -> None:
+async def test_the_complete_project_is_drawn(window: ProjectsWindow, find: Find) -> None:
     find("project-graph").click()
     await shown(window)
     model = window.graph.model
