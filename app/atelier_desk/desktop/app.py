@@ -94,7 +94,7 @@ class Program(QObject):
         self._level = _option(argv, "--log-level") or "INFO"
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
         self._accept_loss = "--accept-loss" in argv
-        look = self._load_first_paint()
+        layout = self._load_first_paint()
         self._closing = False
         self.quick = False
         self.painted: Callable[[], object] = lambda: None
@@ -104,11 +104,11 @@ class Program(QObject):
         self.bridge = Bridge(data_dir, opener=opener or self._open)
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
         self.crash.install()
-        theme().install(look.get("theme", "system"), int(look.get("font_scale", 100)))
+        theme().install(layout.get("theme", "system"), int(layout.get("font_scale", 100)))
         self._shown_language = ""
-        self._switch_language(self._language or look.get("language", "system"))
+        self._switch_language(self._language or layout.get("language", "system"))
         self.window = MainWindow(self.bridge)
-        self.window.restore_layout(look.get("window", {}))
+        self.window.restore_layout(layout.get("window", {}))
         self._layout_saver = LayoutKeeper(self.window, self._save_window_later)
         self._connect()
         self._follow_settings()
@@ -321,8 +321,8 @@ class Program(QObject):
             self.bridge.jobs.start(self._save_window())
 
     async def _save_window(self) -> None:
-        kept = self.window.layout_state()
-        settings = await self.bridge.engine.settings.update(window=kept)
+        layout = self.window.layout_state()
+        settings = await self.bridge.engine.settings.update(window=layout)
         self._write_first_paint(settings)
 
     def _on_closed(self) -> None:
@@ -358,16 +358,16 @@ class Program(QObject):
         if path is None or not path.is_file():
             return {}
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return kept if isinstance(kept, dict) else {}
+        return stored if isinstance(stored, dict) else {}
 
     def _write_first_paint(self, settings: Settings) -> None:
         path = self._first_paint_path()
         if path is None:
             return
-        kept = {
+        stored = {
             "theme": settings.theme,
             "font_scale": settings.font_scale,
             "language": settings.language,
@@ -375,7 +375,7 @@ class Program(QObject):
         }
         with contextlib.suppress(OSError):  # only a copy: without it the first paint uses defaults
             temporary = path.with_suffix(".tmp")
-            temporary.write_text(json.dumps(kept), encoding="utf-8")
+            temporary.write_text(json.dumps(stored), encoding="utf-8")
             temporary.replace(path)
 
 

@@ -83,8 +83,8 @@ class BackgroundWatch(QObject):
             self._window.chat.open_workflow(workflow_id)
 
         attention = self._window.presenter.attention
-        told = attention.notify("Atelier", plain(text), open_it)
-        if not in_view and not (told and attention.seen_outside):
+        shown = attention.notify("Atelier", plain(text), open_it)
+        if not in_view and not (shown and attention.seen_outside):
             self._show(workflow_id, text, open_it)
 
     def _show(self, workflow_id: str, text: str, open_it: Callable[[], object]) -> None:

@@ -82,8 +82,8 @@ class ClosingQuestion(QObject):
         ]
         if there_is_a_tray():
             choices.append((_("Keep running in background"), "closing-background", role.AcceptRole, "primary", self._to_background))
-        for text, name, kind, look, then in choices:
-            box.add(text, name, kind, look).clicked.connect(lambda *_on, then=then: then())
+        for text, name, kind, variant, then in choices:
+            box.add(text, name, kind, variant).clicked.connect(lambda *_on, then=then: then())
         stay = box.add(_("Cancel"), "closing-cancel", role.RejectRole)
         box.setDefaultButton(stay)
         box.setEscapeButton(stay)

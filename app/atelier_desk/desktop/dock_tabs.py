@@ -69,10 +69,10 @@ class DockTabs(QObject):
                 continue
             tight = bool(bar.property("tight"))
             bar.setElideMode(Qt.TextElideMode.ElideNone)  # so that each tab has its preferred width
-            whole = sum(bar.tabRect(number).width() for number in range(bar.count()))
+            total = sum(bar.tabRect(number).width() for number in range(bar.count()))
             if tight:
-                whole += theme().px(_SAVED) * bar.count()
-            if (whole > bar.width()) != tight:
+                total += theme().px(_SAVED) * bar.count()
+            if (total > bar.width()) != tight:
                 bar.setProperty("tight", not tight)
                 bar.style().unpolish(bar)
                 bar.style().polish(bar)

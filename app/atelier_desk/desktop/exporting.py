@@ -102,9 +102,9 @@ def _laid_out(title: str, text: str) -> QTextDocument:
 
 def announce_saved(toasts: ToastHost, path: Path, *more: str) -> None:
     """Show where the file is, and offer to open it or its folder."""
-    said = "\n".join([_("Exported to {path}", path=str(path)), *more])
+    text = "\n".join([_("Exported to {path}", path=str(path)), *more])
     folder = (_("Show in folder"), lambda: show(path.parent))
-    toasts.show(said, _("Open"), lambda: show(path), second=folder, duration_ms=_SEEN_MS)
+    toasts.show(text, _("Open"), lambda: show(path), second=folder, duration_ms=_SEEN_MS)
 
 
 def show(path: Path) -> bool:

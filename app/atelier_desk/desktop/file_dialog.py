@@ -50,12 +50,12 @@ def translate_dialog(dialog: QFileDialog) -> QFileDialog:
         dialog.setLabelText(which, QCoreApplication.translate("QFileDialog", text))
     tree.setItemDelegateForColumn(_SIZE_COLUMN, _Sizes(tree))
     tree.setItemDelegateForColumn(_TYPE, _Kinds(tree))
-    look, above = theme(), dialog.parentWidget()
+    style, above = theme(), dialog.parentWidget()
     for name, icon in _BUTTONS.items():
         if (button := dialog.findChild(QToolButton, name)) is not None:
-            button.setIcon(look.icon(icon, "text"))  # the style's icons are black in the dark theme too
+            button.setIcon(style.icon(icon, "text"))  # the style's icons are black in the dark theme too
     for column, width in enumerate(_WIDTHS):
-        tree.header().resizeSection(column, look.px(width))
-    size = QSize(look.px(_SIZE.width()), look.px(_SIZE.height()))
+        tree.header().resizeSection(column, style.px(width))
+    size = QSize(style.px(_SIZE.width()), style.px(_SIZE.height()))
     dialog.resize(size.boundedTo(above.window().size()) if above is not None else size)
     return dialog

@@ -27,8 +27,8 @@ def error_text(error: BaseException) -> Sentence:
     import logging
 
     logging.getLogger(__name__).error("unforeseen error in the window", exc_info=error)
-    kind, said = type(error).__name__, str(error)
-    return Sentence(lambda: _("Unexpected error ({kind}): {error}", kind=kind, error=said))
+    kind, text = type(error).__name__, str(error)
+    return Sentence(lambda: _("Unexpected error ({kind}): {error}", kind=kind, error=text))
 
 
 class Jobs:

@@ -127,10 +127,10 @@ class CommandPalette(QDialog):
 
     def _fit(self) -> None:
         """Fit the height to the results: empty space below a single line looks like something is missing."""
-        look, nothing = theme(), self.list.nothing
-        width = min(look.px(_WIDTH), self._window.width() - 32)
+        style, nothing = theme(), self.list.nothing
+        width = min(style.px(_WIDTH), self._window.width() - 32)
         inner = nothing.heightForWidth(width - 12) if self.list.isHidden() else self.list.height_of(_ROWS)
-        self.setFixedSize(width, min(inner + look.px(64), self._window.height() - look.px(72) - 16))
+        self.setFixedSize(width, min(inner + style.px(64), self._window.height() - style.px(72) - 16))
         round_popup(self, CORNER)  # a translucent window would have black corners without a compositor
 
     def _best(self, needle: str) -> list[Command]:

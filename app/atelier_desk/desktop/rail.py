@@ -324,8 +324,8 @@ class Rail(QWidget):
 
     def _show_strip(self) -> None:
         """Show the strip while the panes are closed; in a narrow window always, next to the drawer."""
-        beside = any(self.drawer.at_side(name) and not dock.isHidden() for name, dock in self.docks.items())
-        self.strip.setVisible(not self._aside and (self.drawer.narrow or not beside))
+        docked = any(self.drawer.at_side(name) and not dock.isHidden() for name, dock in self.docks.items())
+        self.strip.setVisible(not self._aside and (self.drawer.narrow or not docked))
 
     def _refold(self, *_: object) -> None:
         """Unfold panes at once when they no longer may be folded; fold others after ``FOLD_MS``."""

@@ -192,7 +192,7 @@ class SideDrawer(QObject):
     def _open_over(self) -> None:
         if self._over is None:
             return
-        pages, middle, *_beside = self._over
+        pages, middle, *_others = self._over
         middle.setMinimumWidth(LEAST_SEEN)
         pages.setMinimumWidth(LEAST_SEEN)
         self._shades = (_Shade(pages), _Shade(self._window))
@@ -205,7 +205,7 @@ class SideDrawer(QObject):
             shade.deleteLater()
         self._shades = ()
         if self._over is not None:
-            pages, middle, *_beside = self._over
+            pages, middle, *_others = self._over
             middle.setContentsMargins(0, 0, 0, 0)
             pages.setMinimumWidth(0)
             middle.setMinimumWidth(self._least)

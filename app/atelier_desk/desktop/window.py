@@ -178,13 +178,13 @@ class MainWindow(WindowActions):
         if topic != "usage":
             return
 
-        async def tell() -> None:
+        async def warn() -> None:
             from atelier_desk.presentation.usage import warning_text
 
             month = await self.bridge.engine.usage.month()
             self.toasts.show(warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
 
-        self.bridge.jobs.start(tell())
+        self.bridge.jobs.start(warn())
 
     def _on_embedding_offer(self, topic: Topic, id: str) -> None:
         """Ask before creating embeddings that may cost something."""
@@ -193,7 +193,7 @@ class MainWindow(WindowActions):
         if topic != "memory" or id != EMBEDDING_OFFER:
             return
 
-        async def tell() -> None:
+        async def ask() -> None:
             from atelier_desk.presentation.usage import embedding_offer_text
 
             memories = self.bridge.engine.memories
@@ -204,7 +204,7 @@ class MainWindow(WindowActions):
 
                 self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=(_("Not now"), lambda: None), lasting=True)
 
-        self.bridge.jobs.start(tell())
+        self.bridge.jobs.start(ask())
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel

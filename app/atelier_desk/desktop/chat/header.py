@@ -132,19 +132,19 @@ class ChatHeader(QWidget):
         The usage is shown in full or hidden.
         """
         self.title.ensurePolished()  # before the first show it does not have the title font
-        whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
-        self._fold(whole)
+        full = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
+        self._fold(full)
         room = self.width() - self._reserved_width()
         names = self.answering.sizeHint().width() - self.answering.minimumSizeHint().width()
-        beside = room - self.meter.sizeHint().width() - self._row.spacing()
+        remaining = room - self.meter.sizeHint().width() - self._row.spacing()
         if self.isVisible():
-            self.meter.setVisible(beside - names >= min(theme().px(_SHORT_TITLE), whole))
+            self.meter.setVisible(remaining - names >= min(theme().px(_SHORT_TITLE), full))
         if not self.meter.isHidden():
-            room = beside
+            room = remaining
         least = max(theme().px(_LEAST_TITLE), min(theme().px(_TITLE), room - names))
         self.answering.setMinimumWidth(self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE))))
-        self.title.setMinimumWidth(max(theme().px(24), min(least, whole, room)))
-        self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
+        self.title.setMinimumWidth(max(theme().px(24), min(least, full, room)))
+        self.title.setMaximumWidth(max(full, self.title.minimumWidth()))
 
     def _fold(self, title: int) -> None:
         """Shorten the usage if title and pickers would be elided."""
@@ -204,11 +204,11 @@ class ChatHeader(QWidget):
 
     def _apply_style(self) -> None:
         """Give all buttons in the header the same height."""
-        look = theme()
+        style = theme()
         for part in (self.left, self.right, self.more, self.answering, *self._added):
-            part.setFixedHeight(look.px(_HEIGHT))
+            part.setFixedHeight(style.px(_HEIGHT))
         for part in (self.agents, self.models):
-            part.setFixedHeight(look.px(_HEIGHT) - 2)
+            part.setFixedHeight(style.px(_HEIGHT) - 2)
         self._schedule_fit()
 
 

@@ -71,18 +71,18 @@ class BudgetBar(QWidget):
     minimumSizeHint = sizeHint
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        height = look.px(5)
+        height = style.px(5)
         box = self.rect()
         box.setTop((self.height() - height) // 2)
         box.setHeight(height)
-        painter.setBrush(look.colour("border"))
+        painter.setBrush(style.colour("border"))
         painter.drawRoundedRect(box, height / 2, height / 2)
         role = "err" if self.part >= 1 else "warn" if self.part >= NEARLY else "accent"
-        painter.setBrush(QColor(look.colour(role)))
+        painter.setBrush(QColor(style.colour(role)))
         box.setWidth(max(height, round(box.width() * min(1.0, self.part))))
         painter.drawRoundedRect(box, height / 2, height / 2)
         painter.end()

@@ -304,8 +304,8 @@ class ModelStep(Step):
         there: list[ProviderConfig] = await providers.list()
         same = next((each for each in there if (each.kind, each.base_url) == (draft.config.kind, draft.config.base_url)), None)
         if same is None:
-            taken = {each.name for each in there}
-            name = draft.config.name if draft.config.name not in taken else name_for(draft.config, taken)
+            used = {each.name for each in there}
+            name = draft.config.name if draft.config.name not in used else name_for(draft.config, used)
             same = draft.config.model_copy(update={"name": name})
             await providers.save(same, new=True)
         if draft.key:

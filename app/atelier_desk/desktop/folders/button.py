@@ -49,8 +49,8 @@ class FolderButton(Picker):
                     theme().icon("x", "muted"), _("Revoke access to {name}", name=_name(folder)), partial(self._controller.revoke, folder)
                 )
                 continue
-            said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
-            said.setEnabled(False)
+            state = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
+            state.setEnabled(False)
             if not trusted:
                 menu.addAction(_("Trust this folder…"), partial(self._controller.ask_trust, [folder]))
             if trusted is not False:
@@ -92,9 +92,9 @@ class FolderButton(Picker):
         if not folders:
             return _("Grant agents access to a folder")
         missing = self._controller.missing
-        told = [f"{folder}: {_(GONE) if folder in missing else _(trust_text(self._controller.trusted.get(folder)))}" for folder in folders]
+        lines = [f"{folder}: {_(GONE) if folder in missing else _(trust_text(self._controller.trusted.get(folder)))}" for folder in folders]
         hint = [_("Put it back in its place, choose another folder, or revoke access.")] if missing else []
-        return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *told, *hint])
+        return "\n".join([ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders)), *lines, *hint])
 
     def _called(self) -> str:
         folders = self._controller.folders

@@ -126,11 +126,11 @@ class FolderController(QObject):
         if self._watcher is None:
             self._watcher = QFileSystemWatcher(self)
             self._watcher.directoryChanged.connect(lambda _path: self._debouncer.ask())
-        wanted, kept = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
-        if kept - wanted:
-            self._watcher.removePaths(list(kept - wanted))
-        if wanted - kept:
-            self._watcher.addPaths(list(wanted - kept))  # missing paths cannot be watched
+        wanted, watched = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
+        if watched - wanted:
+            self._watcher.removePaths(list(watched - wanted))
+        if wanted - watched:
+            self._watcher.addPaths(list(wanted - watched))  # missing paths cannot be watched
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id == self.workflow_id and not event.depth and event.chunk_type.value in _TURNS:

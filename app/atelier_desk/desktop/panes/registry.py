@@ -74,9 +74,9 @@ def pane(
     """Register a pane; a name used by another module is an error."""
 
     def register(made: Made) -> Made:
-        taken = _entries.get(name)
-        if taken is not None and taken.make.__module__ != made.__module__:
-            raise ValueError(f"pane {name!r} is registered by {taken.make.__module__} already")
+        existing = _entries.get(name)
+        if existing is not None and existing.make.__module__ != made.__module__:
+            raise ValueError(f"pane {name!r} is registered by {existing.make.__module__} already")
 
         def make(host: PaneHost) -> Pane:
             return made(host.bridge) if isinstance(made, type) else made(host)

@@ -70,14 +70,14 @@ class LanguageBar(QWidget):
 
     def _places(self, width: int) -> tuple[list[tuple[int, int]], int]:
         """Left edge and line of each name, and the number of lines."""
-        metrics, look = QFontMetrics(theme().font(12)), theme()
+        metrics, style = QFontMetrics(theme().font(12)), theme()
         x, line, places = 0, 0, []
         for text, _colour in self._texts():
-            wide = look.px(14) + metrics.horizontalAdvance(text)
+            wide = style.px(14) + metrics.horizontalAdvance(text)
             if x and x + wide > width:
                 x, line = 0, line + 1
             places.append((x, line))
-            x += wide + look.px(14)
+            x += wide + style.px(14)
         return places, line + 1
 
     def heightForWidth(self, width: int) -> int:
@@ -90,29 +90,29 @@ class LanguageBar(QWidget):
         return QSize(theme().px(120), self.heightForWidth(max(200, self.width())))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         shape = QPainterPath()
-        shape.addRoundedRect(QRectF(0, 0, self.width(), look.px(10)), 5, 5)
+        shape.addRoundedRect(QRectF(0, 0, self.width(), style.px(10)), 5, 5)
         painter.setClipPath(shape)
         total = sum(count for _name, count in self._parts) or 1
         texts, x = self._texts(), 0.0
         for (_name, count), (_text, colour) in zip(self._parts, texts, strict=True):
             wide = self.width() * count / total
-            painter.fillRect(QRectF(x, 0, max(1.0, wide - 1), look.px(10)), look.colour(colour))
+            painter.fillRect(QRectF(x, 0, max(1.0, wide - 1), style.px(10)), style.colour(colour))
             x += wide
         painter.setClipping(False)
-        painter.setFont(look.font(12))
+        painter.setFont(style.font(12))
         places, _lines = self._places(self.width())
-        row, side = look.px(20), look.px(8)
+        row, side = style.px(20), style.px(8)
         for (left, line), (text, colour) in zip(places, texts, strict=True):
-            top = look.px(16) + line * row
+            top = style.px(16) + line * row
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.colour(colour))
+            painter.setBrush(style.colour(colour))
             painter.drawEllipse(QRectF(left, top + (row - side) / 2, side, side))
-            painter.setPen(QColor(look.tokens.muted))
-            painter.drawText(QRectF(left + look.px(14), top, self.width(), row), int(Qt.AlignmentFlag.AlignVCenter), text)
+            painter.setPen(QColor(style.tokens.muted))
+            painter.drawText(QRectF(left + style.px(14), top, self.width(), row), int(Qt.AlignmentFlag.AlignVCenter), text)
         painter.end()
 
     def event(self, event: QEvent) -> bool:

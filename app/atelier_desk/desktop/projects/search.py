@@ -202,12 +202,12 @@ class SearchPage(QWidget):
         menu = QMenu(self)
         menu.setObjectName("project-search-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        look = theme()
+        style = theme()
         if has_source(entity):
-            menu.addAction(look.icon("file-text"), _("Open the source"), lambda: self.source_requested.emit(entity))
-        menu.addAction(look.icon("waypoints"), _("Show in the graph"), lambda: self.graph_requested.emit(entity))
+            menu.addAction(style.icon("file-text"), _("Open the source"), lambda: self.source_requested.emit(entity))
+        menu.addAction(style.icon("waypoints"), _("Show in the graph"), lambda: self.graph_requested.emit(entity))
         if place_word(entity):
-            menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+            menu.addAction(style.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
         rect = self.list.visualRect(self.list.currentIndex())
         place = at if rect.contains(at) else rect.bottomLeft()
         menu.popup(self.list.viewport().mapToGlobal(place))

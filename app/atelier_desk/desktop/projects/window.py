@@ -371,8 +371,8 @@ class ProjectsWindow(QWidget):
             read = _("Its index is deleted: {things}.", things=", ".join(goes))
         else:  # it was just selected and is being counted
             read = _("Its index is deleted.")
-        kept = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
-        details = " ".join(filter(None, (read, kept)))
+        note = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
+        details = " ".join(filter(None, (read, note)))
 
         async def work() -> None:
             await self.bridge.engine.projects.delete(project.id)
@@ -386,21 +386,21 @@ class ProjectsWindow(QWidget):
         project = self.project
         if project is None:
             return
-        look = theme()
+        style = theme()
         menu = QMenu(self)
         menu.setObjectName("project-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         state = self.list.states.get(project.id)
         if state is not None and state.stage in RUNNING:
-            menu.addAction(look.icon("pause"), _("Pause"), self.pause)
+            menu.addAction(style.icon("pause"), _("Pause"), self.pause)
         elif project.root:
-            menu.addAction(look.icon("refresh-cw"), _("Update index"), lambda: self.read())
-        menu.addAction(look.icon("search"), _("Search"), lambda: self.open_search())
-        menu.addAction(look.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
+            menu.addAction(style.icon("refresh-cw"), _("Update index"), lambda: self.read())
+        menu.addAction(style.icon("search"), _("Search"), lambda: self.open_search())
+        menu.addAction(style.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
         menu.addSeparator()
-        menu.addAction(look.icon("pencil"), _("Rename"), lambda: self.rename())
+        menu.addAction(style.icon("pencil"), _("Rename"), lambda: self.rename())
         loaded = _("Do not let agents search it") if project.loaded else _("Let agents search it")
-        menu.addAction(look.icon("eye-off" if project.loaded else "eye"), loaded, partial(self._switch, "loaded", not project.loaded))
+        menu.addAction(style.icon("eye-off" if project.loaded else "eye"), loaded, partial(self._switch, "loaded", not project.loaded))
         menu.addSeparator()
-        menu.addAction(look.icon("trash-2"), _("Delete…"), self.delete)
+        menu.addAction(style.icon("trash-2"), _("Delete…"), self.delete)
         menu.popup(at)

@@ -104,13 +104,13 @@ class ApprovalButtons(QWidget):
         menu.popup(self.scope.mapToGlobal(QPoint(0, self.scope.height() + 2)))
 
     def _elide(self) -> None:
-        whole = self._width - theme().px(PADDING)
-        beside = whole - self.scope.sizeHint().width() - self._row.spacing()
+        full = self._width - theme().px(PADDING)
+        remaining = full - self.scope.sizeHint().width() - self._row.spacing()
         for button, text in self._texts.items():
             shown = visible(text)
             # Slightly shorter where that saves a line: in a low pane the buttons take space from the content.
             saves = button is self.run and not self.scope.isHidden()
-            room = beside if saves and beside > NEARLY * button.fontMetrics().horizontalAdvance(shown) else whole
+            room = remaining if saves and remaining > NEARLY * button.fontMetrics().horizontalAdvance(shown) else full
             cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room) if room > 0 else shown
             if button.text() != cut:
                 button.setText(cut)

@@ -129,14 +129,14 @@ class ApprovalController(QObject):
         async with self._reading:
             found = await self._bridge.engine.approvals.pending()
             waiting = {each.id: each for each in found or ()}
-            gone = [key for key in self._requests if key not in waiting]
+            removed = [key for key in self._requests if key not in waiting]
             before = list(self._requests)
             self._requests = waiting
             first = not self.read
             if self._announced is None:
                 self._announced = set(waiting)
             self.read = True
-            for key in gone:
+            for key in removed:
                 await self._load_request(key)
         for key in waiting:
             self.updated.emit(key)
@@ -147,9 +147,9 @@ class ApprovalController(QObject):
     async def _fetch(self, request_id: str) -> None:
         async with self._reading:
             request = await self._load_request(request_id)
-        told = self._announced = self._announced or set()
-        if request is not None and request.status is ApprovalStatus.PENDING and request_id not in told:
-            told.add(request_id)
+        announced = self._announced = self._announced or set()
+        if request is not None and request.status is ApprovalStatus.PENDING and request_id not in announced:
+            announced.add(request_id)
             self.asked.emit(request)
         self.changed.emit()
         self._time()

@@ -79,9 +79,9 @@ class ApprovalHeader(QWidget):
         """Show everything except the time; ``where`` is the workflow's name, empty inside its own workflow."""
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self._title.setText(wording.title(request))
-        told = wording.values(request)
-        self._call.setText(told)
-        self._call.setVisible(bool(told))
+        values = wording.values(request)
+        self._call.setText(values)
+        self._call.setVisible(bool(values))
         self._undo.setText(undo := undo_text(request) if request.status is ApprovalStatus.PENDING else "")
         self._undo.setVisible(bool(undo))
         self._lineage.setText(line)
@@ -100,9 +100,9 @@ class ApprovalHeader(QWidget):
         was = self._time.isHidden()
         self._time.setVisible(left is not None)
         if left is not None:
-            text, told = wording.time_left(left, then)
+            text, tip = wording.time_left(left, then)
             self._time.show_state(text, "err" if left <= WARN_S else "")
-            self._time.setToolTip(told)
+            self._time.setToolTip(tip)
         return was != self._time.isHidden()
 
     def arrange(self, width: int) -> None:

@@ -65,14 +65,14 @@ def tool_name(request: ApprovalRequest) -> str:
 def summary(request: ApprovalRequest) -> str:
     """The call in one line, as described by its tool: ``New task: …``; otherwise the tool's name and the values."""
     shown = request.presentation
-    said = shown.summary.localized(_)
-    return said if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), said)))
+    text = shown.summary.localized(_)
+    return text if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), text)))
 
 
 def line(request: ApprovalRequest) -> str:
     """The call as a line of its own."""
-    said = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
-    return said[:1].upper() + said[1:]
+    text = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
+    return text[:1].upper() + text[1:]
 
 
 def action(request: ApprovalRequest) -> str:
@@ -80,8 +80,8 @@ def action(request: ApprovalRequest) -> str:
     from atelier_desk.tools.builtin import title_of
 
     shown = request.presentation.summary
-    said = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
-    return said[:1].lower() + said[1:]
+    text = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
+    return text[:1].lower() + text[1:]
 
 
 def bare_tool(name: str) -> str:
@@ -99,8 +99,8 @@ def tool_title(name: str) -> str:
 def title(request: ApprovalRequest) -> str:
     """The request as a sentence without its full stop."""
     agent, details = agent_name(request), request.details
-    if say := _team_title(agent, details):
-        return say
+    if team := _team_title(agent, details):
+        return team
     if wanted := action(request):
         return _("{agent} wants to {action}", agent=agent, action=wanted)
     if request.server:
@@ -273,10 +273,10 @@ def rejection(decided_by: str, note: str) -> str:
 
 def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
     """The time pill and its tool tip."""
-    whole = max(0, round(seconds))
+    rounded = max(0, round(seconds))
     words = {
         OnTimeout.REJECT: _("Then it is rejected."),
         OnTimeout.APPROVE: _("Then it is allowed."),
         OnTimeout.ASK_AGAIN: _("Then it is asked again."),
     }
-    return _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"), words[then]
+    return _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"), words[then]

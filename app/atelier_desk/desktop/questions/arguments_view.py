@@ -179,10 +179,10 @@ class ArgumentsView(QWidget):
         return not self._problem
 
     def _show_original(self) -> None:
-        whole = pretty(self._original)
+        full = pretty(self._original)
         self.text.setReadOnly(True)
-        self.text.setPlainText(whole[:SHOWN_CHARS])
-        self._hidden = max(0, len(whole) - SHOWN_CHARS)
+        self.text.setPlainText(full[:SHOWN_CHARS])
+        self._hidden = max(0, len(full) - SHOWN_CHARS)
 
     def _text_changed(self) -> None:
         if not self._editing:

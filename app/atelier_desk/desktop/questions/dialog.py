@@ -215,9 +215,9 @@ class QuestionDialog(QDialog):
         """Set the seconds left to answer; None without a timeout."""
         self._time.setVisible(seconds is not None)
         if seconds is not None:
-            whole = max(0, round(seconds))
-            bind_text(self._time, lambda: _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"))
-            self._time.set_kind("err" if whole <= _WARN_S else "")
+            rounded = max(0, round(seconds))
+            bind_text(self._time, lambda: _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"))
+            self._time.set_kind("err" if rounded <= _WARN_S else "")
 
     def set_busy(self, busy: bool) -> None:
         """Disable the dialog while the engine processes the answer."""
@@ -278,13 +278,13 @@ class QuestionDialog(QDialog):
         else:
             needed = {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
         longest = max((metrics.horizontalAdvance(words[each]) for each in needed), default=theme().px(4 * HINT_ROOM)) + 16
-        beside = buttons + max(theme().px(HINT_ROOM), longest) <= width
-        self._bottom.setDirection(across if beside else down)
+        fits = buttons + max(theme().px(HINT_ROOM), longest) <= width
+        self._bottom.setDirection(across if fits else down)
         one_line = buttons - 8 <= width
         self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
         self._buttons.setAlignment(self._skip, Qt.AlignmentFlag.AlignLeft if one_line else Qt.AlignmentFlag(0))
         self._buttons.setAlignment(self._pair, Qt.AlignmentFlag.AlignRight if one_line else Qt.AlignmentFlag(0))
-        self._hint.setVisible(beside or self._problem() is not None)
+        self._hint.setVisible(fits or self._problem() is not None)
 
     def _refit(self) -> None:
         """Fit after the layouts have settled."""

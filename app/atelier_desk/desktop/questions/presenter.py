@@ -208,9 +208,9 @@ class QuestionPresenter(QObject):
             pending = question.status is QuestionStatus.PENDING
             if pending:
                 self.queue.add(question)
-        told = self._announced = self._announced or set()
-        if pending and question_id not in told:
-            told.add(question_id)
+        announced = self._announced = self._announced or set()
+        if pending and question_id not in announced:
+            announced.add(question_id)
             self.attention.show(question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id)))
         self._refresh()
 

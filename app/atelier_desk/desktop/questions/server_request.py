@@ -52,16 +52,16 @@ class ServerRequest(QWidget):
             self._sampling()
 
     def _add_label(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
-        said = control(label("", look, self, wrap=True), name, text)
-        self._column.addWidget(said)
-        return said
+        made = control(label("", look, self, wrap=True), name, text)
+        self._column.addWidget(made)
+        return made
 
     def _page(self, url: str) -> None:
         parts = urlsplit(url)
         host = validation.shown_host(url)
         self._add_label("question-host", "title", lambda: host)
-        whole = self._add_label("question-url", "small", lambda: url)
-        whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        address = self._add_label("question-url", "small", lambda: url)
+        address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         if parts.scheme == "http":
             self._add_label("question-plain-http", "error", lambda: _(validation.NOT_ENCRYPTED))
         about = N_("The page opens in your browser. Atelier does not see what you do there.")

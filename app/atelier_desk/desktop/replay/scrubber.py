@@ -74,14 +74,14 @@ class Scrubber(Slider):
         picture.fill(Qt.GlobalColor.transparent)
         painter = QPainter(picture)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = theme()
+        style = theme()
         groove_y = self.height() - 12.0
         crowded = self.width() / max(1, self.maximum()) < CLOSEST
         for place, role in enumerate(self._roles):
             if role is None and crowded:
                 continue
             high = TICKS if role is not None else TICKS / 2
-            colour = look.colour(role or "field_border")
+            colour = style.colour(role or "field_border")
             painter.fillRect(QRectF(self.x_of(place) - 0.75, groove_y - 7 - high, 1.5, high), colour)
         painter.end()
         return picture
@@ -91,21 +91,21 @@ class Scrubber(Slider):
             self._ticks = self._draw_ticks()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = theme()
+        style = theme()
         groove_y = self.height() - 12.0
         middle = self.x_of(self.value())
         painter.drawPixmap(0, 0, self._ticks)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(look.colour("border"))
+        painter.setBrush(style.colour("border"))
         painter.drawRoundedRect(QRectF(HANDLE / 2, groove_y - 2, self.width() - HANDLE, 4), 2, 2)
-        painter.setBrush(look.colour("accent"))
+        painter.setBrush(style.colour("accent"))
         painter.drawRoundedRect(QRectF(HANDLE / 2, groove_y - 2, max(0.0, middle - HANDLE / 2), 4), 2, 2)
         if self.hasFocus():
-            painter.setBrush(look.colour("text"))
+            painter.setBrush(style.colour("text"))
             painter.drawEllipse(QRectF(middle - 9, groove_y - 9, 18, 18))
-        painter.setBrush(look.colour("surface"))
+        painter.setBrush(style.colour("surface"))
         painter.drawEllipse(QRectF(middle - 7.5, groove_y - 7.5, 15, 15))
-        painter.setBrush(look.colour("accent"))
+        painter.setBrush(style.colour("accent"))
         painter.drawEllipse(QRectF(middle - 6, groove_y - 6, 12, 12))
         painter.end()
 

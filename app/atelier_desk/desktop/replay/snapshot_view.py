@@ -79,8 +79,8 @@ def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
 def _continues(old: Entry, new: Entry) -> bool:
     """Whether a widget that shows ``old`` can show ``new``: the same message, with no part missing."""
     calls, asked = {call.call_id for call in new.calls}, {each.question_id for each in new.asked}
-    kept = all(call.call_id in calls for call in old.calls) and all(each.question_id in asked for each in old.asked)
-    return old.id == new.id and old.kind == new.kind and kept and bool(old.reasoning) <= bool(new.reasoning)
+    complete = all(call.call_id in calls for call in old.calls) and all(each.question_id in asked for each in old.asked)
+    return old.id == new.id and old.kind == new.kind and complete and bool(old.reasoning) <= bool(new.reasoning)
 
 
 def _update_entry(old: Entry, new: Entry) -> bool:

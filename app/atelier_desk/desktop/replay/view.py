@@ -308,8 +308,8 @@ class ReplayView(QWidget):
         self.body.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
         self.side.set_horizontal(not wide)
         side = theme().px(210 if wide else 150)
-        whole = self.width() if wide else self.body.height()
-        self.body.setSizes([max(1, whole - side), side])
+        total = self.width() if wide else self.body.height()
+        self.body.setSizes([max(1, total - side), side])
 
 
 def _speed_words(speed: int) -> str:

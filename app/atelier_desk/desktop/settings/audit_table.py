@@ -110,8 +110,8 @@ class AuditModel(QAbstractTableModel):
             one = line.entry
             who = " · ".join(filter(None, (one.agent_name, line.workflow)))
             when = "\n".join(filter(None, (date_time(one.created_at), self.today(line))))
-            told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
-            return visible(told[index.column()])
+            texts = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
+            return visible(texts[index.column()])
         if role == Qt.ItemDataRole.ToolTipRole:
             return full_text(line, self.today(line))
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -127,7 +127,7 @@ def full_text(line: AuditLine, today: str = "") -> str:
     """All facts of an entry, one per line; ``today``: what would be decided today."""
     one = line.entry
     reason = why(one) + (f" ({one.about})" if one.about else "")
-    said = (
+    facts = (
         (_("When"), date_time(one.created_at)),
         (_("Workflow"), _("{name} (deleted)", name=line.workflow) if line.in_bin else line.workflow),
         (_("Agent"), one.agent_name),
@@ -137,7 +137,7 @@ def full_text(line: AuditLine, today: str = "") -> str:
         (_("Reason"), reason),
         (_("Under today's rules"), today),
     )
-    return "\n".join(_("{name}: {text}", name=name, text=text) for name, text in said if text)
+    return "\n".join(_("{name}: {text}", name=name, text=text) for name, text in facts if text)
 
 
 class AuditTable(QTableView):

@@ -172,10 +172,10 @@ class AuditTrail(QWidget):
             self.model.mark({(one.run_id, one.call_id): "" for one in found})
             self.model.mark({(one.run_id, one.call_id): _("today: {decision}", decision=acted(one.today)) for one in others if one.today})
             unknown = sum(one.again is None for one in found)
-            said = [ngettext("{n} decision would be different today.", "{n} decisions would be different today.", len(others))]
+            sentences = [ngettext("{n} decision would be different today.", "{n} decisions would be different today.", len(others))]
             if unknown:
-                said.append(ngettext("{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown))
-            toast(self, " ".join(said))
+                sentences.append(ngettext("{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown))
+            toast(self, " ".join(sentences))
 
         self._jobs.once("audit-today", job)
 

@@ -120,11 +120,11 @@ class FormPage(SettingsPage):
             return
 
         async def work() -> None:
-            kept = await self.use(entered, secrets)
+            persistent = await self.use(entered, secrets)
             self.saved = entered
             self.form.clear_secrets()  # other values may have been changed meanwhile
             await self.load()
-            self.note_saved(kept)
+            self.note_saved(persistent)
 
         self.busy.run(self.jobs, "form", work)
 

@@ -236,13 +236,13 @@ class ListFormPage(SettingsPage, Generic[T]):
 
     async def _store(self) -> None:
         try:
-            key, tell = await self.save_form()
+            key, announce = await self.save_form()
         except Exception as error:
             self.busy.note(self.problem(error), "error")
             return
         self.busy.drop()
         await self.show_again(key)
-        tell()
+        announce()
 
     async def show_again(self, key: str) -> None:
         """Reload the list, select this item and fill the form with its stored values."""

@@ -252,13 +252,13 @@ def _cache_prices(info: ModelInfo) -> str:
 
 def _source(info: ModelInfo) -> str:
     """The source of a value."""
-    told = {
+    texts = {
         "server": N_("Reported by the server."),
         "list": N_("From models.dev."),
         "profile": N_("Guessed from its name."),
         "user": N_("Entered by you."),
     }
-    return _(told[info.source]) if info.source in told else ""
+    return _(texts[info.source]) if info.source in texts else ""
 
 
 def _learned(info: ModelInfo) -> str:

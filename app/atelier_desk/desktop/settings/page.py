@@ -67,8 +67,8 @@ class Row(QWidget):
         line.setSpacing(16)
         fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
         if stretch and isinstance(control, QComboBox):
-            for told in (control.model().dataChanged, control.model().rowsInserted):
-                told.connect(lambda *_change: self._arrange())  # text changes, for example of the language
+            for changed in (control.model().dataChanged, control.model().rowsInserted):
+                changed.connect(lambda *_change: self._arrange())  # text changes, for example of the language
         if isinstance(control, QAbstractSpinBox):
             pad(control)
         elif isinstance(control, QCheckBox) and not control.text():

@@ -66,11 +66,11 @@ def _searched(cost: PromptCost) -> str:
     """What a figure excludes, in parentheses; empty if nothing."""
     if not cost.searched:
         return ""
-    said = ngettext(
+    text = ngettext(
         "{count} tool is searched for when needed; {tokens} tokens with it listed",
         "{count} tools are searched for when needed; {tokens} tokens with all of them listed",
         cost.searched,
         count=number(cost.searched),
         tokens=number(cost.listed),
     )
-    return f" ({said})"
+    return f" ({text})"

@@ -107,11 +107,11 @@ class ProviderAdvanced(QWidget):
 
     def edited(self) -> bool:
         """Whether anything differs from the stored values."""
-        kept = self._shown
-        if kept is None:
+        stored = self._shown
+        if stored is None:
             return True
         now = (self.ca_file.text().strip(), self.api_version.text().strip(), KeyStyle(self.key_style.currentData()))
-        return now != (kept.ca_file, kept.api_version, kept.key_style) or self.headers.edited()
+        return now != (stored.ca_file, stored.api_version, stored.key_style) or self.headers.edited()
 
     def _on_fold(self, opened: bool) -> None:
         self._body.setVisible(opened)

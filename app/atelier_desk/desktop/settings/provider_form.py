@@ -141,8 +141,8 @@ class ProviderForm(QWidget):
             pydantic.ValidationError: the name is empty or not allowed.
             UsageError: a header is incomplete.
         """
-        kept = self._shown
-        kind = kept.kind if kept is not None else str(self.kind.currentData())
+        stored = self._shown
+        kind = stored.kind if stored is not None else str(self.kind.currentData())
         fields = {
             "name": self.name.text().strip(),
             "kind": kind,
@@ -151,8 +151,8 @@ class ProviderForm(QWidget):
             "enabled": self.enabled.isChecked(),
             **(self.advanced.fields() if not is_builtin(kind) else {}),
         }
-        if kept is not None:
-            fields |= {"has_key": kept.has_key, "created_at": kept.created_at}
+        if stored is not None:
+            fields |= {"has_key": stored.has_key, "created_at": stored.created_at}
         return ProviderConfig(**fields)
 
     def key(self) -> str:
@@ -167,9 +167,9 @@ class ProviderForm(QWidget):
         """Whether anything differs from the stored values."""
         if self._shown is None or self.key() or self.advanced.edited():
             return True
-        kept = self._shown
+        stored = self._shown
         now = (self.name.text().strip(), self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())
-        return now != (kept.name, kept.base_url, kept.api_key_env, kept.enabled)
+        return now != (stored.name, stored.base_url, stored.api_key_env, stored.enabled)
 
     def _typed(self, text: str, other: QLineEdit | None) -> None:
         """A key and a variable exclude each other: the last typed counts."""

@@ -53,9 +53,9 @@ def settings_page(
     """Register a page; a name used by another class is an error."""
 
     def register(page: PageClass) -> PageClass:
-        taken = _entries.get(name)
-        if taken is not None and (taken.page.__module__, taken.page.__qualname__) != (page.__module__, page.__qualname__):
-            raise ValueError(f"settings page {name!r} is registered by {taken.page.__module__} already")
+        existing = _entries.get(name)
+        if existing is not None and (existing.page.__module__, existing.page.__qualname__) != (page.__module__, page.__qualname__):
+            raise ValueError(f"settings page {name!r} is registered by {existing.page.__module__} already")
         _entries[name] = PageEntry(name, order, icon, title, page, section, part_of)
         return page
 

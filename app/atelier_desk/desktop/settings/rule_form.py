@@ -141,9 +141,9 @@ class RuleImport(FormDialog):
         column = fill(QVBoxLayout(body), margins=(0, 0, 0, 0), spacing=8)
         for number, line in enumerate(lines, 1):
             becomes = "\n".join(f"{_(ACTIONS[rule.action])}  {rule.text}" for rule in line.rules)
-            told = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
+            result = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
             column.addWidget(label(line.source, "small", body, wrap=True))
-            column.addWidget(control(label(told, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
+            column.addWidget(control(label(result, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
             if line.warning is not None:
                 never = _("This never matches: {reason}.", reason=line.warning.localized(_))
                 column.addWidget(control(label(never, "warn", body, wrap=True), f"import-never-{number}"))

@@ -58,8 +58,8 @@ class RuleTest(QWidget):
         fill(QVBoxLayout(self), self.call, self.folder, below, self._result, margins=(0, 0, 0, 0), spacing=8)
         self.call.returnPressed.connect(self.asked)
         self.folder.returnPressed.connect(self.asked)
-        for said in (self.call.textChanged, self.folder.textChanged, self.profiles.currentIndexChanged):
-            said.connect(self._result.hide)
+        for edited in (self.call.textChanged, self.folder.textChanged, self.profiles.currentIndexChanged):
+            edited.connect(self._result.hide)
         self._result.hide()
 
     @property

@@ -53,8 +53,8 @@ def index_of(page: SettingsPage) -> Index:
 
 def found_in(page: SettingsPage, index: Index, says: Matches) -> list[Found]:
     """The matching rows of a page, without duplicates; the page itself last, for texts that cannot be shown now."""
-    said = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
-    rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in said)
+    matching = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
+    rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in matching)
     return sorted(rows, key=lambda each: each.widget is page)
 
 
@@ -113,10 +113,10 @@ def _and_above(widget: QWidget, page: QWidget) -> list[QWidget]:
 def _fold(widget: QWidget, page: QWidget) -> QAbstractButton | None:
     """The button that expands the part with a widget; None if it is not collapsed."""
     hidden = next((each for each in _and_above(widget, page) if each.isHidden()), None)
-    beside = hidden.parentWidget() if hidden is not None else None
-    if beside is None:
+    parent = hidden.parentWidget() if hidden is not None else None
+    if parent is None:
         return None
-    buttons = beside.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    buttons = parent.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
     return next((one for one in buttons if one.objectName().endswith(ADVANCED) and one.isVisibleTo(page)), None)
 
 

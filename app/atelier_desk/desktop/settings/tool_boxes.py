@@ -135,11 +135,11 @@ class ToolGroup(QWidget):
         """Check the enabled tools; ``cost`` is the size of their definitions in tokens."""
         self._enabled = enabled
         mine = [name for name in self.names if name in enabled]
-        whole = Qt.CheckState.Checked if len(mine) == len(self.choices) else Qt.CheckState.PartiallyChecked
-        self.box.setCheckState(whole if mine else Qt.CheckState.Unchecked)
+        checked = Qt.CheckState.Checked if len(mine) == len(self.choices) else Qt.CheckState.PartiallyChecked
+        self.box.setCheckState(checked if mine else Qt.CheckState.Unchecked)
         tokens = sum(cost.by_tool.get(name, 0) for name in mine) if cost is not None else 0
-        said = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
-        self.count.setText(" · ".join([said, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else said)
+        text = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
+        self.count.setText(" · ".join([text, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else text)
         self.box.setAccessibleDescription(self.count.text())
         self._tick()
 
@@ -234,10 +234,10 @@ class ToolBoxes(QWidget):
 
     def _total_words(self) -> str:
         count = len(self._ticked)
-        said = ngettext("{n} tool", "{n} tools", count)
+        text = ngettext("{n} tool", "{n} tools", count)
         if self._cost is None:
-            return said
-        return _("{tools} · {tokens} tokens with every request", tools=said, tokens=number(self._cost.definitions))
+            return text
+        return _("{tools} · {tokens} tokens with every request", tools=text, tokens=number(self._cost.definitions))
 
     def show_cost(self, cost: PromptCost | None) -> None:
         """Show the size of the definitions as sent, in tokens."""
@@ -252,6 +252,6 @@ class ToolBoxes(QWidget):
 
     def enabled(self) -> tuple[str, ...]:
         """The names of the enabled tools: given ones in their order, then those checked since."""
-        kept = [name for name in self._given if name in self._ticked]
+        remaining = [name for name in self._given if name in self._ticked]
         more = (name for each in self._rows for name in each.names if name in self._ticked and name not in self._given)
-        return (*kept, *more)
+        return (*remaining, *more)

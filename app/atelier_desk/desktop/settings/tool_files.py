@@ -51,21 +51,21 @@ class ToolFileRow(QWidget):
         super().__init__(parent)
         named, (word, kind) = file.file, STATES[file.state.value]
 
-        def whole() -> str:
+        def description() -> str:
             return f"SHA-256 {file.sha256}"
 
         self.setObjectName(f"own-tool-{named}")
         name = control(ElidedLabel(named, self), look="strong")
-        digest = bind_text(label(f"{file.sha256[:8]}…", "mono", self), name=whole, tip=whole)
+        digest = bind_text(label(f"{file.sha256[:8]}…", "mono", self), name=description, tip=description)
         text = label(outcome(file), "error" if file.reason else "muted", self, wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        look = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
+        review_button = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
         take = control(QPushButton(self), f"own-tool-revoke-{named}", N_("Revoke"), on=lambda: revoke(named))
-        bind_text(look, name=lambda: _("Review {file}", file=named))
+        bind_text(review_button, name=lambda: _("Review {file}", file=named))
         bind_text(take, name=lambda: _("Revoke {file}", file=named))
         take.setVisible(file.state.value != "new")
         top = Qt.AlignmentFlag.AlignTop
-        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), look, take, spacing=10)
+        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), review_button, take, spacing=10)
         below = fill(QHBoxLayout(), (digest, 0, top), (text, 1, top), spacing=10)
         fill(QVBoxLayout(self), line, below, margins=(0, 6, 0, 6), spacing=4)
 

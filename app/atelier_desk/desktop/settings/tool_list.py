@@ -78,18 +78,18 @@ class ToolFold(QWidget):
         grid.setColumnStretch(1, 1)
         for row, each in enumerate(self.info.parameters):
             name = label(each.name + (" *" if each.required else ""), "mono", body)
-            told = label("\n".join(filter(None, (each.kind, each.told))), "muted", body, wrap=True)
+            description = label("\n".join(filter(None, (each.kind, each.told))), "muted", body, wrap=True)
             grid.addWidget(_text(name), row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(_text(told), row, 1)
+            grid.addWidget(_text(description), row, 1)
         column.addLayout(grid)
         return body
 
     def _apply_style(self) -> None:
-        look = theme()
-        self.head.setFixedHeight(look.px(32))
+        style = theme()
+        self.head.setFixedHeight(style.px(32))
         picture = "chevron-down" if self.opened else "chevron-right"
-        self._chevron.setPixmap(look.pixmap(picture, "muted", look.px(14), self.devicePixelRatioF()))
-        self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
+        self._chevron.setPixmap(style.pixmap(picture, "muted", style.px(14), self.devicePixelRatioF()))
+        self._icon.setPixmap(style.pixmap(known(self.info.icon), "muted", style.px(14), self.devicePixelRatioF()))
         state = _("open") if self.opened else _("collapsed")
         self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(visible(self._summary()))

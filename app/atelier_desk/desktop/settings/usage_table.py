@@ -63,15 +63,15 @@ class UsageTable(QTableWidget):
         for row, (name, total) in enumerate(rows):
             usage = total.usage
             counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
-            told = [*map(number, counts)]
-            told[2] = " · ".join(filter(None, (told[2], saved_text(total))))
-            exact = (name, *told, cost_text(total), duration(total.duration_ms) if total.duration_ms else "–")
+            texts = [*map(number, counts)]
+            texts[2] = " · ".join(filter(None, (texts[2], saved_text(total))))
+            exact = (name, *texts, cost_text(total), duration(total.duration_ms) if total.duration_ms else "–")
             shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_text(total, short=True), exact[-1])
-            for column, (text, said) in enumerate(zip(shown, exact, strict=True)):
+            for column, (text, tip) in enumerate(zip(shown, exact, strict=True)):
                 item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)
-                item.setToolTip(visible(said))
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(said))
+                item.setToolTip(visible(tip))
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(tip))
                 self.setItem(row, column, item)
         self._fit()
 
@@ -97,20 +97,20 @@ class UsageTable(QTableWidget):
         for column in range(1, self.columnCount()):
             if not self.isColumnHidden(column):  # hidden columns report no preferred width
                 self._wanted[column] = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
-        taken, gone = sum(self._wanted.values()), set()
+        used, hidden = sum(self._wanted.values()), set()
         for column in LESSER:
-            if least + taken > room:
-                gone.add(column)
-                taken -= self._wanted[column]
+            if least + used > room:
+                hidden.add(column)
+                used -= self._wanted[column]
         for column in LESSER:
-            self.setColumnHidden(column, column in gone)
-        self.setColumnWidth(0, max(least, room - taken))
+            self.setColumnHidden(column, column in hidden)
+        self.setColumnWidth(0, max(least, room - used))
         for row in range(self.rowCount()):
             name = self.item(row, 0)
             if name is not None:
-                told = [name.text(), *(self._figure(row, column) for column in sorted(gone))]
-                name.setToolTip("\n".join(told))
-                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(told))
+                tip = [name.text(), *(self._figure(row, column) for column in sorted(hidden))]
+                name.setToolTip("\n".join(tip))
+                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(tip))
 
     def _figure(self, row: int, column: int) -> str:
         item = self.item(row, column)

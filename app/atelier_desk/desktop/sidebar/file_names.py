@@ -13,8 +13,8 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{number}" for port 
 
 def file_name(name: str) -> str:
     """A file name without extension: letters, digits, spaces, hyphens and underscores of ``name``, cut at a word."""
-    kept = "".join(each if each.isalnum() or each in " -_" else " " for each in name)
-    text = shorten(" ".join(kept.split()), LENGTH, at_word=True).rstrip("…").strip()
+    allowed = "".join(each if each.isalnum() or each in " -_" else " " for each in name)
+    text = shorten(" ".join(allowed.split()), LENGTH, at_word=True).rstrip("…").strip()
     return "workflow" if not text or text.lower() in _RESERVED else text
 
 

@@ -101,18 +101,18 @@ class SidebarFoot(QWidget):
 
     def _fit(self) -> None:
         """In a narrow sidebar replace the palette's shortcut by its icon, so that nothing is cut."""
-        look, keys = theme(), self._palette_keys
+        style, keys = theme(), self._palette_keys
         wide = self.palette_button.fontMetrics().horizontalAdvance(keys) + 20
         tight = not keys or self.settings.sizeHint().width() + wide + self.menu.sizeHint().width() + 4 > self.width()
         self.palette_button.setText("" if tight else keys)
-        self.palette_button.setIcon(look.icon("command") if tight else QIcon())
-        self.palette_button.setIconSize(QSize(look.px(16), look.px(16)))
+        self.palette_button.setIcon(style.icon("command") if tight else QIcon())
+        self.palette_button.setIconSize(QSize(style.px(16), style.px(16)))
 
     def _apply_style(self) -> None:
-        look = theme()
+        style = theme()
         roles = {"opening": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
-        side = look.px(8)
-        colour = getattr(look.tokens, roles.get(self._state, "err"))
+        side = style.px(8)
+        colour = getattr(style.tokens, roles.get(self._state, "err"))
         self._dot.setFixedSize(side, side)
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
         self._fit()

@@ -276,18 +276,18 @@ class Sidebar(QWidget):
         return super().eventFilter(watched, event)
 
     def _apply_style(self) -> None:
-        look = theme()
+        style = theme()
         bind_text(self.new)
-        self.new.setIconSize(QSize(look.px(16), look.px(16)))
+        self.new.setIconSize(QSize(style.px(16), style.px(16)))
 
     def _new_text(self) -> str:
         """Fit the button's text: in a narrow sidebar the icon is removed before the text is cut."""
         words, room = QFontMetrics(self.new.font()), self.new.width() - 28  # its padding and border
         text = _("New workflow")
-        whole = words.horizontalAdvance(text)
-        beside = whole + theme().px(16) + 12 <= room
-        self.new.setIcon(theme().icon("plus", "text") if beside else QIcon())
-        return f" {text}" if beside else words.elidedText(text, Qt.TextElideMode.ElideRight, max(1, room))
+        full = words.horizontalAdvance(text)
+        fits = full + theme().px(16) + 12 <= room
+        self.new.setIcon(theme().icon("plus", "text") if fits else QIcon())
+        return f" {text}" if fits else words.elidedText(text, Qt.TextElideMode.ElideRight, max(1, room))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -134,20 +134,20 @@ class WorkflowActions(QObject):
 
     async def _delete(self, ids: tuple[str, ...]) -> None:
         names: list[str] = []
-        gone: list[str] = []
+        deleted: list[str] = []
 
         async def delete(each: str) -> None:
             names.append((await self._bridge.engine.workflows.delete(each)).name)
-            gone.append(each)
+            deleted.append(each)
             self.gone.emit(each)
 
         try:
             await self._one_by_one(ids, delete)
         finally:
-            if gone:  # also if one of them could not be deleted
-                several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(gone))
-                text = _("“{name}” deleted", name=names[0]) if len(gone) == 1 else several
-                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone, names)))
+            if deleted:  # also if one of them could not be deleted
+                several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(deleted))
+                text = _("“{name}” deleted", name=names[0]) if len(deleted) == 1 else several
+                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(deleted, names)))
 
     async def _undelete(self, ids: list[str], names: list[str]) -> None:
         back: list[str] = []
@@ -191,8 +191,8 @@ class WorkflowActions(QObject):
             if done and not undone:
                 n, changed = len(done), tuple(done)
                 put = ngettext("{n} workflow archived", "{n} workflows archived", n)
-                taken = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
-                self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
+                text = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
+                self._toasts.offer_undo(put if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
 
     def move(self, ids: Ids, folder: str) -> None:
         """Move into a folder; an empty name moves out of folders."""
@@ -319,8 +319,8 @@ class WorkflowActions(QObject):
             path = free_path(folder, file_name(each.name), ".json")
             await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
             warnings += await self._warnings(each.id)
-        said = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
-        self._toasts.show("\n".join([said, *warnings]))
+        text = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
+        self._toasts.show("\n".join([text, *warnings]))
 
     @cached_property
     def importer(self) -> Importer:
@@ -356,29 +356,29 @@ class WorkflowActions(QObject):
 
     def menu(self, ids: Ids, rename: Callable[[str], object]) -> QMenu:
         """The menu for these workflows; ``rename`` starts renaming."""
-        found, look = self.find(ids), theme()
+        found, style = self.find(ids), theme()
         one = found[0].id if len(found) == 1 else ""
         menu = control(QMenu(self._widget), "workflow-menu")
         if one:
-            menu.addAction(look.icon("pencil"), _("Rename"), lambda: rename(one))
-            menu.addAction(look.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
+            menu.addAction(style.icon("pencil"), _("Rename"), lambda: rename(one))
+            menu.addAction(style.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
         else:
             # The text of a menu section is not drawn with a style sheet.
             menu.addAction(ngettext("{n} workflow", "{n} workflows", len(found))).setEnabled(False)
             menu.addSeparator()
         pinned, archived = all(each.pinned for each in found), all(each.archived for each in found)
-        menu.addAction(look.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
+        menu.addAction(style.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
         if not archived:
-            self._add_folders(menu.addMenu(look.icon("folder"), _("Move to folder")), found)
+            self._add_folders(menu.addMenu(style.icon("folder"), _("Move to folder")), found)
         if one:
-            menu.addAction(look.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
-        menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
+            menu.addAction(style.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
+        menu.addAction(style.icon("download"), _("Export…"), lambda: self.export(ids))
         if len(ids) == 1:
-            menu.addAction(look.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
-        menu.addAction(look.icon("import"), _("Import…"), lambda: self.importer.ask())
+            menu.addAction(style.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
+        menu.addAction(style.icon("import"), _("Import…"), lambda: self.importer.ask())
         menu.addSeparator()
-        menu.addAction(look.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
-        menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
+        menu.addAction(style.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
+        menu.addAction(style.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
         return menu
 
     def _add_folders(self, menu: QMenu, found: list[Workflow]) -> None:

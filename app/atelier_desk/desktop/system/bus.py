@@ -87,8 +87,8 @@ class SessionBus:
         except KeyError:
             raise BusError(sentence(N_("No D-Bus session is running here."))) from None
         except Exception as error:  # missing socket, refused or timed out connection, unsupported address
-            said = str(error) or type(error).__name__
-            raise BusError(sentence(N_("The D-Bus session cannot be reached ({error})."), error=said)) from None
+            reason = str(error) or type(error).__name__
+            raise BusError(sentence(N_("The D-Bus session cannot be reached ({error})."), error=reason)) from None
         self.name = self._connection.unique_name
         self._reader = asyncio.get_running_loop().create_task(self._read(self._connection))
 

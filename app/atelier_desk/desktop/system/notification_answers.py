@@ -41,16 +41,16 @@ def question_notice(question: UserQuestion, show: Callable[[], object], answer: 
         # Questions of MCP servers are answered only where they are shown completely.
         return Notice(_("The server “{server}” has a question", server=spec.asker.server), shorten(text, TEXT), show, question.id)
     title = _("{agent} has a question", agent=question.agent_name or _("The agent"))
-    whole = len(text) <= TEXT and not spec.context
+    complete = len(text) <= TEXT and not spec.context
     actions: list[Action] = []
     fits = len(spec.options) <= OPTIONS and all(len(option.label) <= LABEL for option in spec.options)
-    if whole and fits:
+    if complete and fits:
         for option in spec.options:
             chosen = QuestionAnswer(selected_options=(option.id,))
             if chosen.problem(spec) is None:
                 actions.append(Action(plain(option.label), lambda chosen=chosen: answer(chosen)))  # type: ignore[misc]
     reply = None
-    if whole and not spec.options:
+    if complete and not spec.options:
         reply = lambda said: answer(QuestionAnswer(text_response=said)) if said.strip() else show()  # noqa: E731
     return Notice(title, shorten(text, TEXT), show, question.id, tuple(actions), reply)
 
@@ -59,11 +59,11 @@ def approval_notice(
     request: ApprovalRequest, show: Callable[[], object], allow: Callable[[], object], reject: Callable[[], object]
 ) -> Notice:
     """A call waiting for approval. Reject is always offered, approve only if the call is shown completely."""
-    summary, whole = plain(wording.summary(request)), call_text(request)
+    summary, full = plain(wording.summary(request)), call_text(request)
     actions = [Action(_("Reject"), reject)]
     if may_allow(request):
         actions.insert(0, Action(_("Allow once"), allow))
-    return Notice(plain(wording.title(request)), shorten(summary if len(whole) > TEXT else whole, TEXT), show, request.id, tuple(actions))
+    return Notice(plain(wording.title(request)), shorten(summary if len(full) > TEXT else full, TEXT), show, request.id, tuple(actions))
 
 
 def call_text(request: ApprovalRequest) -> str:

@@ -122,13 +122,13 @@ class TeamModel(QObject):
         self._report_batch()
 
     def _report_batch(self) -> None:
-        told = frozenset(islice(self._unreported, AT_ONCE))
-        for run_id in told:
+        batch = frozenset(islice(self._unreported, AT_ONCE))
+        for run_id in batch:
             del self._unreported[run_id]
         if self._unreported:
             self._frame_timer.ask()
-        if told:
-            self.changed.emit(told)
+        if batch:
+            self.changed.emit(batch)
 
     def _reload_now(self) -> None:
         roots, self._reloads = self._reloads, set()

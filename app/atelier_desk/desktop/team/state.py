@@ -191,19 +191,19 @@ class TeamState:
 
     def total(self, run_id: str, now: datetime) -> AgentUsage:
         """Usage of a run and its descendants."""
-        whole = AgentUsage()
+        total = AgentUsage()
         for each in self.walk(run_id):  # called on every change of any of them
-            whole.tokens_input += each.tokens_input
-            whole.tokens_output += each.tokens_output
-            whole.cost += each.cost
-            whole.tool_calls += each.tool_calls
-            whole.elapsed_ms += each.elapsed(now)
+            total.tokens_input += each.tokens_input
+            total.tokens_output += each.tokens_output
+            total.cost += each.cost
+            total.tool_calls += each.tool_calls
+            total.elapsed_ms += each.elapsed(now)
         if (member := self.members.get(run_id)) is not None:
-            told = member.usage_reported
-            whole.tokens_input = max(whole.tokens_input, told.tokens_input)
-            whole.tokens_output = max(whole.tokens_output, told.tokens_output)
-            whole.cost = max(whole.cost, told.cost)
-        return whole
+            reported = member.usage_reported
+            total.tokens_input = max(total.tokens_input, reported.tokens_input)
+            total.tokens_output = max(total.tokens_output, reported.tokens_output)
+            total.cost = max(total.cost, reported.cost)
+        return total
 
     def lasted(self, run_id: str, now: datetime) -> float:
         """Milliseconds of its own work plus, for each call and stage, the longest of its sub-agents."""
@@ -230,7 +230,7 @@ class TeamState:
 
     def load(self, root: AgentNode) -> set[str]:
         """Apply the engine's tree; returns its runs."""
-        taken: set[str] = set()
+        loaded: set[str] = set()
         for node in root.walk():
             member = self._member(node.run_id, node.parent_run_id)
             member.name, member.title, member.status = node.name, node.title, node.status
@@ -249,8 +249,8 @@ class TeamState:
                 member.calls.clear()
             elif now not in member.calls.values():
                 member.calls = {"": now}
-            taken.add(node.run_id)
-        return taken
+            loaded.add(node.run_id)
+        return loaded
 
     @staticmethod
     def _set_limit(member: Member, node: AgentNode) -> None:

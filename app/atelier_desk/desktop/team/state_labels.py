@@ -63,9 +63,9 @@ def doing(member: Member) -> str:
     """Its current activity: command, tool or question; empty if the state says it all."""
     if member.over:
         return member.error if member.status == "error" else ""
-    if (said := member.current_call) is not None:
-        words = one_line(said.localized(_))
-        return words if said.params and said.parts(_)[0] else " · ".join((_(member.current_tool), words))
+    if (current := member.current_call) is not None:
+        words = one_line(current.localized(_))
+        return words if current.params and current.parts(_)[0] else " · ".join((_(member.current_tool), words))
     return _(member.current_tool) or one_line(member.question) or one_line(next(iter(member.questions.values()), ""))
 
 

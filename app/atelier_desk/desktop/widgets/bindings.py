@@ -87,12 +87,12 @@ def bind_text(widget: W, text: Text | None = None, **said: Unpack[BoundText]) ->
 
     A widget other than a label without an accessible name uses its text, else placeholder, title or tool tip.
     """
-    kept: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
-    kept.update(said)
+    bound: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
+    bound.update(said)
     if text is not None:
-        kept["text"] = text
+        bound["text"] = text
     _bound[widget] = None
-    _apply_texts(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
+    _apply_texts(widget, {*said, *(["text"] if text is not None else [])} or bound.keys())
     return widget
 
 
@@ -187,18 +187,18 @@ def made(text: str) -> Text:
 
 
 def _apply_texts(widget: QWidget | QAction, parts: Set[str]) -> None:
-    kept = widget.__dict__[TEXTS]
+    bound = widget.__dict__[TEXTS]
     for part, setter in SETTERS.items():
-        if part in parts and part in kept:
-            text = visible(text_of(kept[part]))
-            if part == "tip" and kept.get("keys"):
-                text = f"{text} ({QKeySequence(kept['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
+        if part in parts and part in bound:
+            text = visible(text_of(bound[part]))
+            if part == "tip" and bound.get("keys"):
+                text = f"{text} ({QKeySequence(bound['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
             getattr(widget, setter)(text)
     if "items" in parts:
-        for row, text in enumerate(kept.get("items", ())):
+        for row, text in enumerate(bound.get("items", ())):
             widget.setItemText(row, visible(text_of(text)))  # type: ignore[union-attr]
-    if "name" not in kept and not isinstance(widget, QLabel | QAction):
-        name = next((visible(text_of(kept[part]).strip()) for part in ("text", "hint", "title", "tip") if part in kept), "")
-        if widget.accessibleName() in ("", kept.get("default")):
+    if "name" not in bound and not isinstance(widget, QLabel | QAction):
+        name = next((visible(text_of(bound[part]).strip()) for part in ("text", "hint", "title", "tip") if part in bound), "")
+        if widget.accessibleName() in ("", bound.get("default")):
             widget.setAccessibleName(name)
-            kept["default"] = name
+            bound["default"] = name

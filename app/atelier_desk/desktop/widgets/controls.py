@@ -124,9 +124,9 @@ class ElidedLabel(PlainLabel):
         text, metrics = self.text(), self.fontMetrics()
         if self._measured is None or self._measured[:2] != (text, metrics):
             self._measured = text, metrics, metrics.horizontalAdvance(text) + 4
-        whole = self._measured[2]
-        self.setMaximumWidth(whole)
-        self.setMinimumWidth(min(whole, most))
+        full = self._measured[2]
+        self.setMaximumWidth(full)
+        self.setMinimumWidth(min(full, most))
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()

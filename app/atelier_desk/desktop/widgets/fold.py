@@ -24,5 +24,5 @@ class Fold(QPushButton):
             self.toggled.connect(body.setVisible)
 
     def _text(self) -> str:
-        said = self._shown_text() if callable(self._shown_text) else _(self._shown_text)
-        return f"{'▾' if self.isChecked() else '▸'} {said}".rstrip()
+        text = self._shown_text() if callable(self._shown_text) else _(self._shown_text)
+        return f"{'▾' if self.isChecked() else '▸'} {text}".rstrip()

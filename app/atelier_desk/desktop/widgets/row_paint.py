@@ -46,7 +46,7 @@ def quiet(marked: bool) -> str:
 
 def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: Face) -> None:
     """A line of text starting shortly before the first word of ``needle``, with matches highlighted in bold."""
-    look, text = theme(), visible(" ".join(text.split()))
+    style, text = theme(), visible(" ".join(text.split()))
     metrics = shape.metrics
     found = word_places(text, needle)
     if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
@@ -54,8 +54,8 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
         found = word_places(text, needle)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
     form = QTextCharFormat()
-    form.setBackground(look.colour("warn_soft"))
-    form.setForeground(look.colour("text"))
+    form.setBackground(style.colour("warn_soft"))
+    form.setForeground(style.colour("text"))
     form.setFontWeight(QFont.Weight.Bold)
     _draw_formed(painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text")
 
@@ -88,13 +88,13 @@ def _draw_formed(
 
 def paint_ground(painter: QPainter, area: QRect, state: QStyle.StateFlag, marked: bool, framed: bool) -> None:
     """A soft background for marked, selected or hovered rows, and a frame around the focused one."""
-    look = theme()
+    style = theme()
     if marked or framed or state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(look.colour("accent_soft" if marked else "hover"))
+        painter.setBrush(style.colour("accent_soft" if marked else "hover"))
         painter.drawRoundedRect(area, 6, 6)
     if framed or state & QStyle.StateFlag.State_HasFocus:
-        painter.setPen(look.colour("muted" if framed else "accent"))
+        painter.setPen(style.colour("muted" if framed else "accent"))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 

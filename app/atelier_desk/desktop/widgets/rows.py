@@ -210,10 +210,10 @@ class RowDelegate(QStyledItemDelegate):
 
     def _first_line(self, rect: QRect, row: ListRow) -> QRect:
         """The rectangle of a row's first line, including its icon."""
-        look = theme()
-        top = rect.top() + self._heading(row) + look.px(self._pad)
-        left = rect.left() + look.px(MARGIN + INDENT * row.depth)
-        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, self._face().height)
+        style = theme()
+        top = rect.top() + self._heading(row) + style.px(self._pad)
+        left = rect.left() + style.px(MARGIN + INDENT * row.depth)
+        return QRect(left, top, rect.right() + 1 - style.px(MARGIN) - left, self._face().height)
 
     def _icon(self, line: QRect) -> QRect:
         side = theme().px(self._size + 2)
@@ -271,7 +271,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_row(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag, row: ListRow) -> None:
-        look, line = theme(), self._first_line(rect, row)
+        style, line = theme(), self._first_line(rect, row)
         marked = bool(state & _STATE.State_Selected) if row.marked is None else row.marked
         muted = quiet(marked)
         paint_ground(painter, rect.adjusted(2, self._heading(row) + 1, -2, -1), state, marked, row.framed)
@@ -279,7 +279,7 @@ class RowDelegate(QStyledItemDelegate):
         if row.icon is not None:
             icon = self._icon(line)
             self._paint_icon(painter, icon, row)
-            left = icon.right() + 1 + look.px(GAP)
+            left = icon.right() + 1 + style.px(GAP)
         right = self._paint_right(painter, line, row, bool(state & _STATE.State_MouseOver))
         first = QRect(left, line.top(), right - left, line.height())
         colour = muted if row.colour == "muted" else row.colour
@@ -315,51 +315,51 @@ class RowDelegate(QStyledItemDelegate):
 
     def _paint_right(self, painter: QPainter, line: QRect, row: ListRow, hovered: bool) -> int:
         """Paint actions, marks, and badge or dot; returns their left edge."""
-        look, right = theme(), line.right() + 1
+        style, right = theme(), line.right() + 1
         actions = self._actions(line, row, hovered)
         for action, place in actions:
             paint_symbol(painter, place, action.icon, action.role)
-            right = place.left() - look.px(GAP)
-        side = look.px(14)
+            right = place.left() - style.px(GAP)
+        side = style.px(14)
         for name in reversed(row.marks):
             paint_symbol(painter, QRect(right - side, line.center().y() - side // 2 + 1, side, side), name, "muted")
-            right -= side + look.px(GAP) // 2
+            right -= side + style.px(GAP) // 2
         if any(action.on_hover for action, _place in actions):
             return right
         if row.badge:
-            font, high = face(12, 600), look.px(18)
-            wide = max(high, font.metrics.horizontalAdvance(visible(row.badge)) + look.px(10))
+            font, high = face(12, 600), style.px(18)
+            wide = max(high, font.metrics.horizontalAdvance(visible(row.badge)) + style.px(10))
             place = QRect(right - wide, line.center().y() - high // 2 + 1, wide, high)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.colour("warn_soft"))
+            painter.setBrush(style.colour("warn_soft"))
             painter.drawRoundedRect(place, high / 2, high / 2)
             paint_text(painter, place, row.badge, font, "warn_text", int(Qt.AlignmentFlag.AlignCenter))
-            return place.left() - look.px(GAP)
+            return place.left() - style.px(GAP)
         if row.dot:
-            side = look.px(7)
+            side = style.px(7)
             paint_dot(painter, QRectF(right - side, line.center().y() - side / 2 + 1, side, side), row.dot)
-            return right - side - look.px(GAP)
+            return right - side - style.px(GAP)
         return right
 
     def _paint_first(self, painter: QPainter, first: QRect, row: ListRow, colour: str, muted: str) -> None:
         """Paint title, trailing text and end: the end yields to both, but keeps its share."""
         font, small, gap = self._face(row.weight), face(12), theme().px(GAP)
-        title, beside, end = visible(row.title), visible(row.trailing), visible(row.end)
+        title, trailing, end = visible(row.title), visible(row.trailing), visible(row.end)
         names, others = font.metrics, small.metrics
         if end:
-            wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(beside) + gap if beside else 0)
+            wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(trailing) + gap if trailing else 0)
             room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
             place = QRect(first.right() + 1 - room, first.top(), room, first.height())
             paint_text(painter, place, end, small, muted, RIGHT, Qt.TextElideMode.ElideLeft)
             first = first.adjusted(0, 0, -room - gap, 0)
         mode = Qt.TextElideMode.ElideMiddle if row.name else Qt.TextElideMode.ElideRight
-        shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if beside else 1)))
+        shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if trailing else 1)))
         if row.needle and (found := found_places(row.needle, shown)):
             draw_bold(painter, first, shown, found, font, colour)
         else:
             paint_text(painter, first, shown, font, colour)
-        if beside and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
-            paint_text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
+        if trailing and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
+            paint_text(painter, first.adjusted(left, 0, 0, 0), trailing, small, muted)
 
 
 @cache

@@ -106,11 +106,11 @@ class Lane(QWidget):
 
     def refresh(self) -> None:
         """Update the lane to the agent's current state."""
-        member, look, ratio = self.member, theme(), self.devicePixelRatioF()
-        self.head.setFixedHeight(look.px(HEIGHT))
+        member, style, ratio = self.member, theme(), self.devicePixelRatioF()
+        self.head.setFixedHeight(style.px(HEIGHT))
         icon, role, kind = state_icon(member)
-        show_pixmap(self._icon, look.pixmap(icon, role, look.px(15), ratio))
-        show_pixmap(self._chevron, look.pixmap("chevron-right", "muted", look.px(15), ratio))
+        show_pixmap(self._icon, style.pixmap(icon, role, style.px(15), ratio))
+        show_pixmap(self._chevron, style.pixmap("chevron-right", "muted", style.px(15), ratio))
         started = member.status not in {"planned", "not_run"}
         self._chevron.setEnabled(started)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor if started else Qt.CursorShape.ArrowCursor)
@@ -194,9 +194,9 @@ class Lane(QWidget):
 
     def fit(self, width: int) -> int:
         """Lay out for this width in pixels; returns the height."""
-        look = theme()
-        inset = look.px(15) + 22
-        y = look.px(HEIGHT)
+        style = theme()
+        inset = style.px(15) + 22
+        y = style.px(HEIGHT)
         self.head.setGeometry(0, 0, width, y)
         self._fit_name()
         height = self.concerns.fit(width - inset - 12)

@@ -192,19 +192,19 @@ class CodeCard(QFrame):
 
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
-        look = theme()
+        style = theme()
         head = self._copy.sizeHint().height() + 8
         if self._picture is not None and self._pictured:
-            return head + self._picture.fit(width - 2 - look.px(28)) + look.px(14) + 2
+            return head + self._picture.fit(width - 2 - style.px(28)) + style.px(14) + 2
         inner = width - 2 - self._text.contentsMargins().left() - self._text.contentsMargins().right()
         line = self._text.line_height()
         lines = self._text.document().blockCount()
         extra = 0
         if self._wrap.isChecked():
-            lines = self._wrapped_lines(inner - look.px(28), self._seen)
-        elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
+            lines = self._wrapped_lines(inner - style.px(28), self._seen)
+        elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - style.px(28):
             extra = self._text.horizontalScrollBar().sizeHint().height()
-        body = math.ceil(lines * line) + look.px(16) + extra
+        body = math.ceil(lines * line) + style.px(16) + extra
         self._text.setFixedHeight(body)
         return head + body + 2
 
@@ -240,12 +240,12 @@ class CodeCard(QFrame):
             self.height_changed.emit()
 
     def _on_theme(self) -> None:
-        look = theme()
+        style = theme()
         self._text.apply_style()
-        side = look.px(14)
-        self._text.setViewportMargins(side, look.px(4), side, 0)
-        self._copy.setIcon(look.icon("copy"))
-        self._copy.setIconSize(QSize(look.px(13), look.px(13)))
+        side = style.px(14)
+        self._text.setViewportMargins(side, style.px(4), side, 0)
+        self._copy.setIcon(style.icon("copy"))
+        self._copy.setIconSize(QSize(style.px(13), style.px(13)))
         if self._frozen:
             self._highlighter.start(self._seen, self.language, self._spans)
         if self._diagram is not None:

@@ -74,12 +74,12 @@ class DiagramPicture(PictureLabel):
 
     def show_picture(self, picture: str) -> bool:
         """Show a PNG in base64; returns whether it is valid."""
-        whole = QPixmap()
-        if not whole.loadFromData(base64.b64decode(picture)):
+        full = QPixmap()
+        if not full.loadFromData(base64.b64decode(picture)):
             return False
-        self._image, self._full_size = ImagePart(data=picture, media_type="image/png"), whole
+        self._image, self._full_size = ImagePart(data=picture, media_type="image/png"), full
         self._title = _("Diagram")
-        self.fit(self._room or round(whole.width() / SCALE))
+        self.fit(self._room or round(full.width() / SCALE))
         return True
 
     def fit(self, width: int) -> int:

@@ -44,7 +44,7 @@ class LiveOutput(QLabel):
         plain = "\n".join(shown) or (_("No output yet") if self.steady else "")
         self.setAccessibleName(plain)
         self.setTextFormat(Qt.TextFormat.RichText if spans else Qt.TextFormat.PlainText)
-        coloured = (ansi.html(line, part, theme().tokens) for line, (_whole, part) in zip(shown, found, strict=True))
+        coloured = (ansi.html(line, part, theme().tokens) for line, (_full, part) in zip(shown, found, strict=True))
         self.setText("<br>".join(coloured) if spans else plain)
         lines = LIVE_LINES if self.steady else len(shown)
         grown = wanted != self.isVisibleTo(self._card) or lines != self._lines

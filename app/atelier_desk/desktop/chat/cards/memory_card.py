@@ -137,8 +137,8 @@ class RememberedCard(HeadedCard):
 
         async def job() -> None:
             await memories.accept(memory.id, everywhere=everywhere, content=memory.content)
-            said = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
-            self._offer(said, lambda: memories.propose_again(memory.id, home))
+            text = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
+            self._offer(text, lambda: memories.propose_again(memory.id, home))
 
         self._start(memory, job)
 

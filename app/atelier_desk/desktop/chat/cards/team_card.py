@@ -196,7 +196,7 @@ class TeamCard(ToolCard):
 
     def _place_lanes(self, width: int) -> int:
         assert self._holder is not None
-        look = theme()
+        style = theme()
         self._line.setGeometry(0, 0, width, 1)
         self.bar.setGeometry(0, 0, width, 4)
         y, stage = 5, None
@@ -207,11 +207,11 @@ class TeamCard(ToolCard):
                 heading.setGeometry(14, y + 4, width - 28, rows)
                 y += rows + 6
             lane = self._lanes.get(member.run_id)
-            height = look.px(HEIGHT) if lane is None else lane.fit(width - 8)
+            height = style.px(HEIGHT) if lane is None else lane.fit(width - 8)
             if lane is not None:
                 lane.setGeometry(4, y, width - 8, height)
             y += height
-        y += look.px(4)
+        y += style.px(4)
         self._holder.setFixedHeight(y)
         return y
 

@@ -95,20 +95,20 @@ class ToolCard(QFrame):
 
     def refresh(self) -> None:
         """Update the card to the call's current state."""
-        look = theme()
+        style = theme()
         call = self.call
-        self._head.setFixedHeight(look.px(38))
+        self._head.setFixedHeight(style.px(38))
         ratio = self.devicePixelRatioF()
-        self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
-        self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
+        self._icon.setPixmap(style.pixmap(known(call.presentation.icon), "muted", style.px(15), ratio))
+        self._chevron.setPixmap(style.pixmap("chevron-down" if self.opened else "chevron-right", "muted", style.px(15), ratio))
         first, rest = self.words()
         self._name.setText(f"{call.server} · {first.removeprefix(f'{call.server}: ')}" if call.server else first)
-        told, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
+        output, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
         command = self._is_command()
-        below = "\n" in told or command
-        self._summary.setText(rest if below else told or rest)
+        below = "\n" in output or command
+        self._summary.setText(rest if below else output or rest)
         self._await_stop(command)
-        if self._live.show_output(told if below and (self._live.steady or not command) else "", spans):
+        if self._live.show_output(output if below and (self._live.steady or not command) else "", spans):
             self.height_changed.emit()
         self._show_asked()
         self._show_rejection()

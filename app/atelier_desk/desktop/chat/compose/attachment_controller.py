@@ -143,20 +143,20 @@ class AttachmentController(QObject):
 
         Includes images it cannot see, and more text than fits into its context window.
         """
-        items, info, told = self._row.items, self._choices.info, list[str]()
+        items, info, warnings = self._row.items, self._choices.info, list[str]()
         refused = [item.problem for item in items if item.problem]
         if refused:
-            told += [*dict.fromkeys(refused[:_NAMED]), _("Remove what cannot be attached, then send the message.")]
+            warnings += [*dict.fromkeys(refused[:_NAMED]), _("Remove what cannot be attached, then send the message.")]
         secrets = [item.name for item in items if item.secret]
         if secrets:
             names = ", ".join(secrets)
-            told.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
+            warnings.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
         for item in items:
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
-                told.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
+                warnings.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
             if item.encoding:
-                told.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
+                warnings.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(
@@ -165,7 +165,7 @@ class AttachmentController(QObject):
                 pictures,
                 model=info.label or info.name,
             )
-            told.append(words)
+            warnings.append(words)
         characters = sum(item.characters for item in items)
         room = _room_for_text(self._choices.window)
         if characters > room and not self._choices.window:
@@ -173,16 +173,16 @@ class AttachmentController(QObject):
                 "The attached texts have {count} characters: the model may receive excerpts only, and can read the rest.",
                 count=number(characters),
             )
-            told.append(text)
+            warnings.append(text)
         elif characters > room:
-            told.append(
+            warnings.append(
                 _(
                     "The attached texts have {count} characters: the model receives excerpts of about {room}, and can read the rest.",
                     count=number(characters),
                     room=number(room),
                 )
             )
-        self._composer.show_note("\n".join(told))
+        self._composer.show_note("\n".join(warnings))
 
     def show_large(self, item: Item) -> None:
         self._bridge.jobs.start(self._show_large(item, self.workflow_id))

@@ -49,11 +49,11 @@ def opened(data: bytes | Path, side: int = 0) -> QImage:
         buffer.open(QIODevice.OpenModeFlag.ReadOnly)
         reader = QImageReader(buffer)
     reader.setAutoTransform(True)
-    whole = reader.size()
-    if whole.isValid() and whole.width() * whole.height() > PICTURE_PIXELS:
+    full = reader.size()
+    if full.isValid() and full.width() * full.height() > PICTURE_PIXELS:
         return QImage()
-    if side and whole.isValid() and max(whole.width(), whole.height()) > side:
-        reader.setScaledSize(whole.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
+    if side and full.isValid() and max(full.width(), full.height()) > side:
+        reader.setScaledSize(full.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
     return reader.read()
 
 
@@ -181,8 +181,8 @@ class Chip(QFrame):
         if item.thumbnail is not None and not item.thumbnail.isNull():
             from PySide6.QtGui import QPixmap
 
-            whole = QSize(round(side * ratio), round(side * ratio))
-            scaled = item.thumbnail.scaled(whole, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+            area = QSize(round(side * ratio), round(side * ratio))
+            scaled = item.thumbnail.scaled(area, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
             picture = QPixmap.fromImage(scaled)
             picture.setDevicePixelRatio(ratio)
             self.shown.setPixmap(picture)

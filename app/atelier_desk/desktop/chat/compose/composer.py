@@ -245,18 +245,18 @@ class Composer(QFrame):
         """Set the placeholder; it mentions the key for a new line if that fits on one line."""
         hint = _("Shift+Enter for a new line")
         words = _("Message {agent}…", agent=self._agent) if self._agent else _("Write a message…")
-        whole = f"{words}  ({hint})"
+        full = f"{words}  ({hint})"
         room = self.field.viewport().width() - 2 * round(self.field.document().documentMargin())
-        fits = self.field.fontMetrics().horizontalAdvance(whole) <= room
-        self.field.setPlaceholderText(whole if fits else words)
+        fits = self.field.fontMetrics().horizontalAdvance(full) <= room
+        self.field.setPlaceholderText(full if fits else words)
 
     def _apply_style(self) -> None:
-        look = theme()
-        side = look.px(16)
+        style = theme()
+        side = style.px(16)
         self.send.setIconSize(QSize(side, side))
         for part in (self.attach, self.profiles, self.strategies, self.stop):
-            part.setFixedHeight(look.px(_HEIGHT))
-        self.send.setFixedSize(look.px(46), look.px(_HEIGHT))
+            part.setFixedHeight(style.px(_HEIGHT))
+        self.send.setFixedSize(style.px(46), style.px(_HEIGHT))
         self._refresh()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -53,10 +53,10 @@ class ComposerFocus(QObject):
         return True
 
     def _on_moved(self, old: QWidget | None, new: QWidget | None) -> None:
-        gone = old is not None and not _usable(old)
-        self._lost = self._lost or gone
+        lost = old is not None and not _usable(old)
+        self._lost = self._lost or lost
         back_from_nowhere = self._lost and old is None
-        if (gone or back_from_nowhere) and (new is None or new.window() is self._window):
+        if (lost or back_from_nowhere) and (new is None or new.window() is self._window):
             # Qt chose this widget, as the next in the tab order or the previously focused one; the user did not.
             self._fell_to = new
             QTimer.singleShot(0, self, self._restore)

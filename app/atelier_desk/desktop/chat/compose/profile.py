@@ -49,10 +49,10 @@ class ProfilePicker(Picker):
 
 
 def _apply_style(button: QPushButton, profile: Profile) -> None:
-    look = theme()
+    style = theme()
     mark(button, "picker-warn" if profile.risky else "picker")
-    button.setIcon(look.icon(profile.icon, "warn" if profile.risky else "muted", _ICON))
-    button.setIconSize(QSize(look.px(_ICON), look.px(_ICON)))
+    button.setIcon(style.icon(profile.icon, "warn" if profile.risky else "muted", _ICON))
+    button.setIconSize(QSize(style.px(_ICON), style.px(_ICON)))
 
 
 def _tool_tip(profile: Profile) -> str:

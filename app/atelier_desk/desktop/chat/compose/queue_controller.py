@@ -108,8 +108,8 @@ class QueueController(QObject):
         else:
             # Another workflow is in view: the text appears when this one is opened again.
             row = await self._bridge.engine.workflows.get(workflow_id)
-            kept = (*row.draft_attachments, *message.attachments)
-            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), kept)
+            attachments = (*row.draft_attachments, *message.attachments)
+            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), attachments)
 
     def _put_back(self, message: UserMessage) -> None:
         """Return text and attachments to the composer, after its current content."""

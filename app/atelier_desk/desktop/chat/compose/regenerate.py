@@ -20,7 +20,7 @@ def regenerate_text(entries: Iterable[Entry], run_id: str, message_id: str) -> s
 
     turn = [entry for entry in entries if entry.run_id == run_id]
     at = next((place for place, entry in enumerate(turn) if entry.id == message_id), len(turn))
-    said = [entry for entry in turn[:at] if entry.kind == "user" and entry.topic not in _NOT_A_PERSONS]
+    messages = [entry for entry in turn[:at] if entry.kind == "user" and entry.topic not in _NOT_A_PERSONS]
     changed = at < len(turn) and turn[at].kind == "user"
     done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)
-    return " ".join(filter(None, (repeated_text(len(said) - (not changed)), changed_text(done))))
+    return " ".join(filter(None, (repeated_text(len(messages) - (not changed)), changed_text(done))))

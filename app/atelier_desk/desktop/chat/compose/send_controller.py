@@ -203,15 +203,15 @@ class Sender(QObject):
     async def _store(self, workflow_id: str, text: str, items: Sequence[Item] | None) -> None:
         """Save a draft, including attachments that are read but not stored yet."""
         engine = self._bridge.engine
-        kept: list[Attachment] | None = None
+        stored: list[Attachment] | None = None
         if items is not None:
-            kept = []
+            stored = []
             for item in items:
                 if item.what is not None and not hasattr(item.what, "sha256"):
                     item.what = await engine.attachments.store(workflow_id, item.what)
                 if item.what is not None:
-                    kept.append(cast("Attachment", item.what))
-        await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([kept] if kept is not None else []))
+                    stored.append(cast("Attachment", item.what))
+        await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([stored] if stored is not None else []))
 
     def send(self, text: str, items: Sequence[Item], strategy: str) -> None:
         """Send a message. All state is read first, so later changes affect neither content nor destination."""

@@ -46,16 +46,16 @@ class ArgumentsDialog(FormDialog):
         super().__init__(f"/{row.name}", parent)
         self.setObjectName("arguments-dialog")
         self._then = then
-        said = row.found.text
-        assert said is not None
-        self._column.addWidget(label(said.description, "muted", self, wrap=True))
+        text = row.found.text
+        assert text is not None
+        self._column.addWidget(label(text.description, "muted", self, wrap=True))
         self._column.addSpacing(6)
-        self.named = bool(said.names)
+        self.named = bool(text.names)
         self.fields: list[QLineEdit] = []
-        for number, name in enumerate(said.names or (_("Argument"),)):
+        for number, name in enumerate(text.names or (_("Argument"),)):
             field = control(QLineEdit(self), f"argument-{number}")
             if not self.named:
-                field.setPlaceholderText(said.hint)
+                field.setPlaceholderText(text.hint)
             self.add_field(name, field)
             self.fields.append(field)
         self.finish(_("Insert"))
@@ -143,10 +143,10 @@ class SlashCommandController(QObject):
             return []
         engine = self._bridge.engine
         rows: list[ListedSkill | Prompt | FilledPrompt] = [*await engine.skills.callable(tuple(self._folders()))]
-        taken = {row.name for row in rows}
-        rows += [each for each in await engine.prompts.list() if each.name not in taken]
+        used = {row.name for row in rows}
+        rows += [each for each in await engine.prompts.list() if each.name not in used]
         prompts = [FilledPrompt(server, prompt) for server, prompt in await engine.mcp.content.prompts()]
-        rows += [each for each in prompts if each.name not in taken]  # a file of the same name takes precedence
+        rows += [each for each in prompts if each.name not in used]  # a file of the same name takes precedence
         wanted = plain(typed)
         begin = [row for row in rows if plain(row.name).startswith(wanted)]
         inside = [row for row in rows if wanted in plain(row.name) and row not in begin]
@@ -234,14 +234,14 @@ def _prompted(row: FilledPrompt) -> Completed:
 
 
 def _completed(row: ListedSkill) -> Completed:
-    said = row.found.text
-    assert said is not None
-    hint = f"{said.hint} · " if said.hint else ""
+    text = row.found.text
+    assert text is not None
+    hint = f"{text.hint} · " if text.hint else ""
     kind = _(KINDS[row.found.kind])
     return Completed(
         text=f"/{row.name}",
-        detail=f"{hint}{said.description}",
-        about=f"{said.description}\n{kind}: {row.found.file}",
+        detail=f"{hint}{text.description}",
+        about=f"{text.description}\n{kind}: {row.found.file}",
         icon="sparkles" if row.found.kind == "skill" else "command",
         data=row,
     )

@@ -155,14 +155,14 @@ def _escaped(text: str) -> str:
 def _css(style: Style, tokens: Tokens) -> str:
     colour, ground = colours(style, tokens)
     drawn = " ".join(word for word, on in (("underline", style.underline), ("line-through", style.struck)) if on)
-    said = {
+    properties = {
         "color": colour,
         "background-color": ground,
         "font-weight": "bold" if style.bold else "",
         "font-style": "italic" if style.italic else "",
         "text-decoration": drawn,
     }
-    return "; ".join(f"{name}: {value}" for name, value in said.items() if value)
+    return "; ".join(f"{name}: {value}" for name, value in properties.items() if value)
 
 
 def colours(style: Style, tokens: Tokens) -> tuple[str, str]:

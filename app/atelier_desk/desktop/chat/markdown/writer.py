@@ -212,12 +212,12 @@ class Writer:
 
     def _begin(self, *, top: int, heading: int = 0, code: bool = False) -> None:
         """Start a text block at the document's end, reusing an empty first one."""
-        look = self._theme
+        style = self._theme
         form = QTextBlockFormat()
         form.setLineHeight(LINE_HEIGHT if not code else 130, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         first = self._document.isEmpty() and self._document.blockCount() == 1
-        form.setTopMargin(0 if first else look.px(top))
-        form.setLeftMargin(look.px(_QUOTE_STEP) * self._quotes)
+        form.setTopMargin(0 if first else style.px(top))
+        form.setLeftMargin(style.px(_QUOTE_STEP) * self._quotes)
         if self._quotes:
             form.setProperty(QUOTE_DEPTH, self._quotes)
             if self._alerts and self._alerts[-1]:
@@ -227,7 +227,7 @@ class Writer:
         if self._in_list and not self._fresh_item:
             form.setIndent(len(self._list_formats))
         if code:
-            form.setBackground(QBrush(QColor(look.tokens.code)))
+            form.setBackground(QBrush(QColor(style.tokens.code)))
             form.setProperty(CODE_BLOCK, 1)
         chars = self._char(heading=heading, mono=code)
         if first:
@@ -452,20 +452,20 @@ class Writer:
         struck: bool = False,
         href: str = "",
     ) -> QTextCharFormat:
-        look = self._theme
-        key = (look.tokens.name, look.scale, heading, mono, bold, italic, struck, self._quotes > 0)
+        style = self._theme
+        key = (style.tokens.name, style.scale, heading, mono, bold, italic, struck, self._quotes > 0)
         known = _formats.get(key)
         if known is not None and not href:
             return QTextCharFormat(known)
         size, weight, _gap = _HEADINGS.get(heading, (14, 400, 0))
         form = QTextCharFormat()
-        form.setFont(look.font(13 if mono else size, 600 if bold else weight, mono=mono, italic=italic))
-        form.setForeground(QColor(look.tokens.muted if self._quotes and not href else look.tokens.text))
+        form.setFont(style.font(13 if mono else size, 600 if bold else weight, mono=mono, italic=italic))
+        form.setForeground(QColor(style.tokens.muted if self._quotes and not href else style.tokens.text))
         form.setFontStrikeOut(struck)
         if href:
             form.setAnchor(True)
             form.setAnchorHref(href)
-            form.setForeground(QColor(look.tokens.accent))
+            form.setForeground(QColor(style.tokens.accent))
             form.setFontUnderline(True)
             form.setToolTip(href)
         else:

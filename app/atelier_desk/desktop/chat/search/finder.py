@@ -57,8 +57,8 @@ class Finder(QObject):
         self._view.reach(self._hits[number].entry, self._hits[number].place)
 
     def _when(self, number: int) -> str:
-        said = self._hits[number].entry.time if 0 <= number < len(self._hits) else None
-        return short_moment(said) if said else ""
+        sent_at = self._hits[number].entry.time if 0 <= number < len(self._hits) else None
+        return short_moment(sent_at) if sent_at else ""
 
     def reveal(self, row_id: str) -> None:
         """Scroll to a message."""

@@ -242,7 +242,7 @@ class Highlighter(QObject):
     def _colour_diff(self, text: str) -> Iterator[None]:
         """One step per line: its background, and a stronger one under changed words."""
         tokens = theme().tokens
-        looks = {
+        backgrounds = {
             "added": (tokens.ok_soft, tokens.ok_text, tokens.ok_strong),
             "removed": (tokens.err_soft, tokens.err_text, tokens.err_strong),
             "head": ("", tokens.function, ""),
@@ -252,13 +252,13 @@ class Highlighter(QObject):
         for line in diffs.diff_lines(text):
             if not block.isValid():
                 return
-            ground, colour, strong = looks.get(line.kind, ("", "", ""))
+            ground, colour, strong = backgrounds.get(line.kind, ("", "", ""))
             written = block.text()
             ranges = []
             if colour:
-                whole = QTextCharFormat()
-                whole.setForeground(QColor(tokens.text if ground else colour))
-                ranges.append(_made(0, len(written.encode("utf-16-le")) // 2, whole))
+                full = QTextCharFormat()
+                full.setForeground(QColor(tokens.text if ground else colour))
+                ranges.append(_made(0, len(written.encode("utf-16-le")) // 2, full))
             if ground:
                 sign = QTextCharFormat()
                 sign.setForeground(QColor(colour))

@@ -21,8 +21,8 @@ def who(hit: SearchHit) -> str:
     if hit.kind == "message":
         return hit.who or (_("Message to {agent}", agent=hit.to) if hit.to else _("You"))
     if hit.kind == "tool_execution":
-        said = hit.presentation.words(over=True).localized(_) if hit.presentation.summary.text else ""
-        return said or _(hit.presentation.title) or hit.tool
+        text = hit.presentation.words(over=True).localized(_) if hit.presentation.summary.text else ""
+        return text or _(hit.presentation.title) or hit.tool
     return {"report": _("Report"), "memory": _("Memory")}.get(hit.kind, hit.kind)
 
 

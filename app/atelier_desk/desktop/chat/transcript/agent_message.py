@@ -58,18 +58,18 @@ class AgentMessage(BodyMessage):
             bind_text(part)
 
     def fit(self, width: int) -> int:
-        look = theme()
-        side, edge = look.px(14), look.px(10)
+        style = theme()
+        side, edge = style.px(14), style.px(10)
         inner = width - 2 * side
-        above = look.px(TURN - INSIDE) if self.entry.topic == "prompt" else 0
+        above = style.px(TURN - INSIDE) if self.entry.topic == "prompt" else 0
         head = self._heading.sizeHint().height()
         self._heading.setGeometry(side, edge, inner, head)
-        y = edge + head + look.px(6)
-        whole = self.body.fit(inner)
-        folds = whole > look.px(FOLD) * 1.2 and self.entry.topic != "agent_report"
-        shown = look.px(FOLD) if folds and not self._open else whole
+        y = edge + head + style.px(6)
+        full = self.body.fit(inner)
+        folds = full > style.px(FOLD) * 1.2 and self.entry.topic != "agent_report"
+        shown = style.px(FOLD) if folds and not self._open else full
         self._clip.setGeometry(side, y, inner, shown)
-        self.body.setGeometry(0, 0, inner, whole)
+        self.body.setGeometry(0, 0, inner, full)
         y += shown
         self._more.setVisible(folds)
         if folds:
@@ -78,7 +78,7 @@ class AgentMessage(BodyMessage):
             y += hint.height() + 4
         y += edge
         self._card.setGeometry(0, above, width, y)
-        return above + y + look.px(INSIDE)
+        return above + y + style.px(INSIDE)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

@@ -95,10 +95,10 @@ class AttachedChips(QWidget):
     @staticmethod
     def words(each: dict[str, Any]) -> str:
         """Kind and size, and for an excerpt how much of it the model received."""
-        source, given, whole = each.get("source", ""), len(each.get("text") or ""), int(each.get("characters") or 0)
+        source, given, total = each.get("source", ""), len(each.get("text") or ""), int(each.get("characters") or 0)
         facts = [_(SOURCES[source]) if source in SOURCES else size(int(each.get("size") or 0))]
-        if whole > given and each.get("sha256"):
-            facts.append(_("excerpt: {given} of {count} characters", given=number(given), count=number(whole)))
+        if total > given and each.get("sha256"):
+            facts.append(_("excerpt: {given} of {count} characters", given=number(given), count=number(total)))
         return " · ".join(facts)
 
     def _begin_picture(self, each: dict[str, Any], button: QPushButton) -> None:
@@ -144,8 +144,8 @@ class AttachedChips(QWidget):
 
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
         words = self.words(each)
-        told = _("What the model received. {facts}", facts=words) if picture is None else words
-        Preview(each["name"], told, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
+        text = _("What the model received. {facts}", facts=words) if picture is None else words
+        Preview(each["name"], text, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
 
     def _copy(self, each: dict[str, Any]) -> None:
         if self._host.bridge is not None and each.get("sha256"):

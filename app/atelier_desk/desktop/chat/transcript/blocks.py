@@ -282,11 +282,11 @@ class TableBlock(ProseBlock):
 
     def fit(self, width: int) -> int:
         height = super().fit(width)
-        taken = self.document().size().width()
-        wide = self.document().idealWidth() > width + 1 or taken > width + 1
+        used = self.document().size().width()
+        wide = self.document().idealWidth() > width + 1 or used > width + 1
         side = self._copy.sizeHint().width()
-        beside = min(round(self.document().idealWidth()) + 6, width - side - 4)
-        self._copy.move(width - side - beside if self._mirrored else beside, 4)
+        column = min(round(self.document().idealWidth()) + 6, width - side - 4)
+        self._copy.move(width - side - column if self._mirrored else column, 4)
         return height + (self.horizontalScrollBar().sizeHint().height() if wide else 0)
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:

@@ -48,8 +48,8 @@ def call_text(call: Call, asked: QuestionRow | None = None) -> tuple[str, str]:
     """
     shown = call.presentation
     over = call.status == "ok" if asked is None else asked.status != "pending"
-    said = shown.words(over=over) if shown.summary.text else summary_of(informative_arguments(call.arguments))
-    first, rest = said.parts(_)
+    text = shown.words(over=over) if shown.summary.text else summary_of(informative_arguments(call.arguments))
+    first, rest = text.parts(_)
     return first or call_title(call), "" if asked is not None else rest
 
 

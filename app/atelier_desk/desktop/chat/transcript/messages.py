@@ -151,13 +151,13 @@ class UserBubble(MessageWidget):
             self.host.resend_requested.emit(self.entry.run_id, self.entry.id, text)
 
     def fit(self, width: int) -> int:
-        look = theme()
-        above, near = look.px(TURN - INSIDE), look.px(NEAR)
+        style = theme()
+        above, near = style.px(TURN - INSIDE), style.px(NEAR)
         if self._editor is not None:
             height = self._editor.height_for(width)
             self._editor.setGeometry(0, above, width, height)
-            return above + height + look.px(INSIDE)
-        side, edge = look.px(15), look.px(10)
+            return above + height + style.px(INSIDE)
+        side, edge = style.px(15), style.px(10)
         most = min(round(width * _BUBBLE_SHARE), width - self._buttons_width() - near) - 2 * side
         inner = self._text.natural_width(most) if self.entry.content else 0
         pictures = sum(picture.width() + near for picture in self._pictures) - near if self._pictures else 0
@@ -183,7 +183,7 @@ class UserBubble(MessageWidget):
             self._text.setGeometry(side, y, inner, height)
             y += height
         bubble_width = inner + 2 * side
-        lower = edge - look.px(3)  # the line spacing is above the text
+        lower = edge - style.px(3)  # the line spacing is above the text
         self._bubble.setGeometry(width - bubble_width, above, bubble_width, y + lower)
         return self._place_actions(width, bubble_width, above + y + lower)
 

@@ -62,15 +62,15 @@ class Transcript:
     def load(self, stored: Iterable[TranscriptEntry], read_to: int = 0) -> list[Entry]:
         """Replace the items by the newest page; streaming replies and unsaved messages stay at the end."""
         self.read_to = read_to
-        kept, known = [entry for entry in self.entries if entry.live or entry.pending], self._by_id
+        preserved, known = [entry for entry in self.entries if entry.live or entry.pending], self._by_id
         self.entries = []
         self._by_id = {}
         for item in stored:
             self._add(entry_from(item))
-        said = [entry.content for entry in self.entries if entry.kind == "user" and entry.id not in known]
-        for entry in kept:
-            if entry.pending and entry.content in said:
-                said.remove(entry.content)
+        sent = [entry.content for entry in self.entries if entry.kind == "user" and entry.id not in known]
+        for entry in preserved:
+            if entry.pending and entry.content in sent:
+                sent.remove(entry.content)
             elif entry.id not in self._by_id:
                 self._add(entry)
         self._explain_all_cuts()

@@ -131,14 +131,14 @@ class ChatView(QAbstractScrollArea):
 
     def set_entries(self, entries: Iterable[Entry]) -> None:
         """Show another transcript, scrolled to its end."""
-        gone = list(self._widgets.values())
+        removed = list(self._widgets.values())
         self._widgets.clear()
         self._dirty.clear()
         self._entries = list(entries)
         self._shift = 0
         self._index = {entry: i for i, entry in enumerate(self._entries)}
         self._heights = Heights([estimate(entry) for entry in self._entries])
-        self._drop(gone)
+        self._drop(removed)
         self._set_following(True)
         self._place()
 
@@ -151,15 +151,15 @@ class ChatView(QAbstractScrollArea):
 
     def truncate(self, count: int) -> None:
         """Remove the items after the first ``count``; the others keep their widgets."""
-        gone = self._entries[count:]
-        if not gone:
+        removed = self._entries[count:]
+        if not removed:
             return
-        for entry in gone:
+        for entry in removed:
             del self._index[entry]
             self._dirty.discard(entry)
         del self._entries[count:]
         self._heights = Heights([self._heights[index] for index in range(count)])
-        self._drop([self._widgets.pop(entry) for entry in gone if entry in self._widgets])
+        self._drop([self._widgets.pop(entry) for entry in removed if entry in self._widgets])
         self._later()
 
     def remove(self, entry: Entry) -> None:
@@ -339,8 +339,8 @@ class ChatView(QAbstractScrollArea):
             index = self._position(entry)
             y = self._heights.offset(index) - top
             height = self._heights[index]
-            kept = entry.live or widget.isAncestorOf(QApplication.focusWidget() or self)
-            if (y + height < -2 * view_height or y > 3 * view_height) and not kept:
+            needed = entry.live or widget.isAncestorOf(QApplication.focusWidget() or self)
+            if (y + height < -2 * view_height or y > 3 * view_height) and not needed:
                 far.append(entry)
                 continue
             widget.setGeometry(left, y, width, height)

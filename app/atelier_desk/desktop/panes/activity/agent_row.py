@@ -94,7 +94,7 @@ class AgentRow(QWidget):
 
     def show_member(self, member: Member, shown: AgentUsage) -> None:
         """Show the agent's current state; ``shown`` includes its descendants."""
-        said = self.name, self._paused
+        previous = self.name, self._paused
         self._member = member
         icon, role, kind = state_icon(member)
         side = theme().px(14)
@@ -115,7 +115,7 @@ class AgentRow(QWidget):
         for button in (self.pause, self.stop, self.message):
             button.setVisible(running)
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})
-        if said != (self.name, self._paused):
+        if previous != (self.name, self._paused):
             for button in (self.message, self.opener, self.pause, self.stop):
                 bind_text(button)
         self.tick(shown)
@@ -133,8 +133,8 @@ class AgentRow(QWidget):
         policy = Qt.FocusPolicy.StrongFocus if chosen else Qt.FocusPolicy.ClickFocus
         for button in (self.message, self.opener, self.pause, self.stop):
             button.setFocusPolicy(policy)
-        for said in (self._doing, self._figures):
-            mark(said, "small-chosen" if chosen else "small")
+        for shown in (self._doing, self._figures):
+            mark(shown, "small-chosen" if chosen else "small")
         self.buttons.update()
 
     def write(self) -> None:

@@ -122,16 +122,16 @@ class ActivityLog:
             self._seen.add((event.seq, event.chunk_type, event.run_id))
         if event.chunk_type is ChunkType.WORKFLOW_START and event.parent_run_id is None and event.run_id != self._root:
             self._begin_turn(event.run_id)
-        said = event.payload if event.chunk_type not in _WORDLESS else None
-        if isinstance(said, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
-            return self._call(event, said)
-        if said is None:
+        payload = event.payload if event.chunk_type not in _WORDLESS else None
+        if isinstance(payload, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
+            return self._call(event, payload)
+        if payload is None:
             return False
-        entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=said)
-        if isinstance(said, payloads.Failure):
-            entry.error = said.message
-        elif isinstance(said, payloads.SubAgentError):
-            entry.error = said.error
+        entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=payload)
+        if isinstance(payload, payloads.Failure):
+            entry.error = payload.message
+        elif isinstance(payload, payloads.SubAgentError):
+            entry.error = payload.error
         self.entries.append(entry)
         return True
 

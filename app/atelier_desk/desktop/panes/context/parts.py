@@ -142,35 +142,35 @@ class PartsBar(QWidget):
         return placed
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        bar = QRectF(0, 0, self.width(), look.px(BAR))
+        bar = QRectF(0, 0, self.width(), style.px(BAR))
         outline = QPainterPath()
         outline.addRoundedRect(bar, bar.height() / 2, bar.height() / 2)
         painter.setClipPath(outline)
-        painter.fillRect(bar, look.colour("border"))
-        whole = max(1, sum(part.tokens for part in self.parts))
+        painter.fillRect(bar, style.colour("border"))
+        total = max(1, sum(part.tokens for part in self.parts))
         x = 0.0
         for each in self.parts:
-            wide = max(2.0, each.tokens / whole * bar.width())
+            wide = max(2.0, each.tokens / total * bar.width())
             painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(each.kind))
             x += wide
             if wide > 4 and each is not self.parts[-1]:
-                painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
+                painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), style.colour("bg"))
         painter.setClipping(False)
-        painter.setFont(look.font(12))
-        side = look.px(8)
+        painter.setFont(style.font(12))
+        side = style.px(8)
         for line, left, part, text in self._keys(self.width()):
-            top = bar.height() + look.px(6) + line * look.px(KEY)
+            top = bar.height() + style.px(6) + line * style.px(KEY)
             indent = 0
             if part is not None:
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(part_colour(part.kind))
-                painter.drawRoundedRect(QRectF(left, top + (look.px(KEY) - side) / 2, side, side), 2, 2)
-                indent = look.px(14)
-            painter.setPen(look.colour("muted" if part is not None else "text"))
-            room = QRectF(left + indent, top, self.width() - left - indent, look.px(KEY))
+                painter.drawRoundedRect(QRectF(left, top + (style.px(KEY) - side) / 2, side, side), 2, 2)
+                indent = style.px(14)
+            painter.setPen(style.colour("muted" if part is not None else "text"))
+            room = QRectF(left + indent, top, self.width() - left - indent, style.px(KEY))
             shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(room.width()))
             painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
         painter.end()

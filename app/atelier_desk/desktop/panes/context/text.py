@@ -116,14 +116,14 @@ def item_text(item: SentItem, message: ChatMessage) -> str:
     """A message of a request with remarks, such as the size of opaque data returned to its server."""
     parts = [*([attached_text(item.attached, message)] if item.attached else []), message_text(message)]
     if item.returned_bytes:
-        told = _("{size} of provider data from this reply was sent back unchanged.", size=size(item.returned_bytes))
-        parts.append(f"[{told}]")
+        text = _("{size} of provider data from this reply was sent back unchanged.", size=size(item.returned_bytes))
+        parts.append(f"[{text}]")
     if item.withheld_bytes:
-        told = _(
+        text = _(
             "{size} of provider data from this reply was left out: it belongs to another provider or model, or was not stored.",
             size=size(item.withheld_bytes),
         )
-        parts.append(f"[{told}]")
+        parts.append(f"[{text}]")
     return "\n\n".join(filter(None, parts))
 
 

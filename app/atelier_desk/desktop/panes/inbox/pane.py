@@ -177,8 +177,8 @@ class InboxPane(Pane):
     def _ended_cards(self, news: _News) -> list[list[NewsCard]]:
         """Cards of failed and of finished workflows."""
         listed = {each.id for each in chain(*news)}
-        for gone in [each for each in self._ended if each not in listed]:
-            _drop(self._list, self._ended.pop(gone))
+        for key in [each for each in self._ended if each not in listed]:
+            _drop(self._list, self._ended.pop(key))
         for each in chain(*news):
             if (card := self._ended.get(each.id)) is None:
                 self._ended[each.id] = NewsCard(each, self.bridge, self._presenter, self._content)

@@ -94,8 +94,8 @@ class MemoryFilters(QWidget):
 
     def set_tags(self, tags: Sequence[str]) -> None:
         """Set the tags in use; a selected tag no longer in use remains so that it can be deselected."""
-        kept = (self.tag,) if self.tag and self.tag not in tags else ()
-        if (wanted := (*tags, *kept)) != self._tags:
+        selected = (self.tag,) if self.tag and self.tag not in tags else ()
+        if (wanted := (*tags, *selected)) != self._tags:
             self._tags = wanted
             self._fill("tag")
 
@@ -146,13 +146,13 @@ class MemoryFilters(QWidget):
             menu.setTitle(_(_TITLES[name], choice=self._word(name)).replace("&", "&&"))
             for action in menu.actions():
                 action.setChecked(action.data() == self._now(name))
-        said = " · ".join(self._word(name) for name in ANY if self._now(name) != ANY[name])
-        self._summary.setText(said)
+        text = " · ".join(self._word(name) for name in ANY if self._now(name) != ANY[name])
+        self._summary.setText(text)
         self._clear.setVisible(self.active)
-        self.setVisible(bool(said))
+        self.setVisible(bool(text))
         self._clear_action.setEnabled(self.active)
         self.button.set_icon("list-filter", "accent" if self.active else "muted")
-        self.button.describe(_("Filter: {choices}", choices=said) if said else _("Filter the memories"))
+        self.button.describe(_("Filter: {choices}", choices=text) if text else _("Filter the memories"))
 
     def query(self) -> dict[str, Any]:
         """The query for the engine: ``scope``, ``type`` and ``tags``."""

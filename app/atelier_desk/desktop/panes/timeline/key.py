@@ -41,16 +41,16 @@ class TimelineKey(QWidget):
 
     def _places(self, room: int) -> list[tuple[int, int, str, int]]:
         """Line, left edge, text and text width of each sample."""
-        metrics, look = QFontMetrics(theme().font(12)), theme()
+        metrics, style = QFontMetrics(theme().font(12)), theme()
         placed: list[tuple[int, int, str, int]] = []
         line, x = 0, 0
         for words, *_rest in _KEYS:
             length = metrics.horizontalAdvance(_(words))
-            wide = look.px(16) + 5 + length
+            wide = style.px(16) + 5 + length
             if x and room and x + wide > room:
                 line, x = line + 1, 0
             placed.append((line, x, _(words), length))
-            x += wide + look.px(12)
+            x += wide + style.px(12)
         return placed
 
     def size_in(self, room: int) -> QSize:
@@ -66,16 +66,16 @@ class TimelineKey(QWidget):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(look.font(12))
-        wide, high, row = look.px(16), look.px(9), look.px(18)
+        painter.setFont(style.font(12))
+        wide, high, row = style.px(16), style.px(9), style.px(18)
         for (line, x, text, length), (_words, name, dashed) in zip(self._places(self._room), _KEYS, strict=True):
             ground, edge, _text = BAR_COLOURS[name]
-            painter.setPen(QPen(look.colour(edge), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
-            painter.setBrush(look.colour(ground))
+            painter.setPen(QPen(style.colour(edge), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
+            painter.setBrush(style.colour(ground))
             painter.drawRoundedRect(QRectF(x + 0.5, line * row + (row - high) / 2 + 0.5, wide - 1, high - 1), 3, 3)
-            painter.setPen(look.colour("muted"))
+            painter.setPen(style.colour("muted"))
             painter.drawText(QRectF(x + wide + 5, line * row, length + 2, row), int(Qt.AlignmentFlag.AlignVCenter), text)
         painter.end()

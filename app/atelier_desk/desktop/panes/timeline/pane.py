@@ -204,18 +204,18 @@ class TimelinePane(SeenPane):
 
     def menu_for(self, span: Span) -> QMenu:
         """The context menu of a span."""
-        look = theme()
+        style = theme()
         menu = QMenu(self)
         menu.setObjectName("timeline-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sub_agent = self.timeline is not None and span.run_id != self.timeline.root_run_id
-        opened = menu.addAction(look.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id))
+        opened = menu.addAction(style.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id))
         opened.setEnabled(sub_agent)
         seq = span.event_seq if span.kind == "model" and span.end is not None else 0
-        menu.addAction(look.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq))
+        menu.addAction(style.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq))
         menu.addSeparator()
-        replay = menu.addAction(look.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
-        fork = menu.addAction(look.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq))
+        replay = menu.addAction(style.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
+        fork = menu.addAction(style.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq))
         replay.setEnabled(span.seq > 0)
         fork.setEnabled(span.seq > 0)
         return menu

@@ -87,13 +87,13 @@ class Outline(QTreeWidget):
         self.entity_chosen.emit(self._entities[str(item.data(0, KeyRole))])
 
     def _apply_style(self) -> None:
-        look = theme()
-        side = look.px(14)
+        style = theme()
+        side = style.px(14)
         self.setIconSize(QSize(side, side))
         for key, item in self._items.items():
             kind = self._entities[key].kind
-            item.setIcon(0, icons.tinted(KIND_ICONS[kind], getattr(look.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)))
-            item.setSizeHint(0, QSize(0, look.px(26)))
+            item.setIcon(0, icons.tinted(KIND_ICONS[kind], getattr(style.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)))
+            item.setSizeHint(0, QSize(0, style.px(26)))
 
 
 class PlaceList(QWidget):

@@ -93,7 +93,7 @@ class CodePage(QWidget):
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
-        look = control(
+        layout_button = control(
             IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.open_find_bar
         )
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
@@ -106,7 +106,7 @@ class CodePage(QWidget):
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
         self.side_button = control(IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side)
-        return fill(QHBoxLayout(), self.back, (self.place, 1), look, copy, self.graph, self.editor, self.side_button, spacing=6)
+        return fill(QHBoxLayout(), self.back, (self.place, 1), layout_button, copy, self.graph, self.editor, self.side_button, spacing=6)
 
     def show_projects(self, projects: Sequence[Project]) -> None:
         """Set the projects; a source of a deleted one is closed."""
@@ -148,9 +148,9 @@ class CodePage(QWidget):
         text, first, last = await self._read(entity)
         self.entity = entity
         self._stack.setCurrentWidget(self._shown)
-        whole = entity.kind in HOLDERS
+        complete = entity.kind in HOLDERS
         coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # cells are shown, not JSON
-        self.text.show_source(text, coloured, 0 if whole else first, 0 if whole else last)
+        self.text.show_source(text, coloured, 0 if complete else first, 0 if complete else last)
         self._find(move=False)
         self._update_place()
         self.back.setEnabled(bool(self._before))
@@ -180,9 +180,9 @@ class CodePage(QWidget):
                 return
         if entity is not self.entity or text == self.text.toPlainText():
             return
-        whole = entity.kind in HOLDERS
-        self.text.renew(text, 0 if whole else first, 0 if whole else last)
-        if first and not whole:
+        complete = entity.kind in HOLDERS
+        self.text.renew(text, 0 if complete else first, 0 if complete else last)
+        if first and not complete:
             self.entity = entity = entity.model_copy(update={"start_line": first, "end_line": last})
             self._update_place()
         self._find(move=False)

@@ -230,12 +230,12 @@ def _push_by_grid(places: Floats, mass: Floats) -> Floats:
     low, high = places.min(axis=0), places.max(axis=0)
     cell = max(float((high - low).max()) / (GRID - 2), 1e-6)
     at = (places - low) / cell
-    whole = at.astype(np.int64)
-    part = at - whole
+    cells = at.astype(np.int64)
+    part = at - cells
     # Each node's mass is distributed to the four cells around it, and its repulsion is interpolated from the same
     # four.
     corners = [
-        ((whole[:, 0] + i) * GRID + whole[:, 1] + j, (part[:, 0] if i else 1 - part[:, 0]) * (part[:, 1] if j else 1 - part[:, 1]))
+        ((cells[:, 0] + i) * GRID + cells[:, 1] + j, (part[:, 0] if i else 1 - part[:, 0]) * (part[:, 1] if j else 1 - part[:, 1]))
         for i in (0, 1)
         for j in (0, 1)
     ]

@@ -48,9 +48,9 @@ class LayoutThread(QObject):
             fixed = np.isfinite(start[:, 0])
         stopped = False
         self._reported = 0.0
-        tell = self._teller(lambda: stopped)
+        on_progress = self._teller(lambda: stopped)
         try:
-            places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=tell)
+            places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=on_progress)
         finally:
             stopped = True
         whole = self._model.places.copy()
@@ -59,10 +59,10 @@ class LayoutThread(QObject):
             self._model.place(whole)
 
     def _teller(self, stopped: Callable[[], bool]) -> Callable[[float], bool]:
-        def tell(share: float) -> bool:
+        def report(share: float) -> bool:
             if share - self._reported >= REPORT_EVERY:
                 self._reported = share
                 self.progress.emit(share)
             return not stopped()
 
-        return tell
+        return report

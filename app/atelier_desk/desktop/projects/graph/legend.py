@@ -74,10 +74,10 @@ class GraphLegend(QWidget):
         box.setVisible(count > 0)
 
     def _apply_style(self) -> None:
-        look, ratio = theme(), self.devicePixelRatioF()
-        side = look.px(14)
+        style, ratio = theme(), self.devicePixelRatioF()
+        side = style.px(14)
         for kind, box in self.kinds.items():
-            box.setIcon(icons.tinted(KIND_ICONS[kind], getattr(look.tokens, KIND_COLOURS[kind]), side, (ratio,)))
+            box.setIcon(icons.tinted(KIND_ICONS[kind], getattr(style.tokens, KIND_COLOURS[kind]), side, (ratio,)))
             box.setIconSize(QSize(side, side))
         for relation, box in self.relations.items():
             picture = QPixmap(round(side * ratio), round(side * ratio))
@@ -85,7 +85,7 @@ class GraphLegend(QWidget):
             picture.fill(Qt.GlobalColor.transparent)
             painter = QPainter(picture)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(look.colour(RELATION_COLOURS[relation]), 2.2))
+            painter.setPen(QPen(style.colour(RELATION_COLOURS[relation]), 2.2))
             painter.drawLine(0, side // 2, side, side // 2)
             painter.end()
             box.setIcon(QIcon(picture))

@@ -273,18 +273,18 @@ class GraphPage(QWidget):
     def _menu(self, at: QPoint) -> None:
         node = self.view.chosen
         entity = self.model.entities[node]
-        look = theme()
+        style = theme()
         menu = QMenu(self)
         menu.setObjectName("graph-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if has_source(entity):
-            menu.addAction(look.icon("file-text"), _("Open the source"), partial(self.open_source, node))
-        menu.addAction(look.icon("plus"), _("Expand"), partial(self.expand, node))
-        menu.addAction(look.icon("filter"), _("Only its neighbours"), partial(self.show_surroundings, node))
-        menu.addAction(look.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
+            menu.addAction(style.icon("file-text"), _("Open the source"), partial(self.open_source, node))
+        menu.addAction(style.icon("plus"), _("Expand"), partial(self.expand, node))
+        menu.addAction(style.icon("filter"), _("Only its neighbours"), partial(self.show_surroundings, node))
+        menu.addAction(style.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
         if place_word(entity):
             menu.addSeparator()
-            menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+            menu.addAction(style.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
         menu.popup(at)
 
     def _switch_side(self) -> None:

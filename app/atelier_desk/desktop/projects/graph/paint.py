@@ -66,8 +66,8 @@ def sizes(model: GraphModel) -> Ints:
 
 def radius(scale: float) -> float:
     """Radius of the smallest nodes, in pixels."""
-    look = theme()
-    return min(max(RADIUS[0] * look.scale, RADIUS_UNITS * scale), RADIUS[1] * look.scale)
+    style = theme()
+    return min(max(RADIUS[0] * style.scale, RADIUS_UNITS * scale), RADIUS[1] * style.scale)
 
 
 class GraphPainter:
@@ -86,9 +86,9 @@ class GraphPainter:
 
     def paint(self, painter: QPainter, model: GraphModel, view: View) -> None:
         """The whole widget."""
-        look = theme()
+        style = theme()
         area = QRect(0, 0, view.size.width(), view.size.height())
-        painter.fillRect(area, look.colour("surface"))
+        painter.fillRect(area, style.colour("surface"))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         points = view.points(model.places)
         placed = model.placed
@@ -101,7 +101,7 @@ class GraphPainter:
             self._nodes(painter, model, view, points, placed, near)
             self._mark(painter, model, view, points)
             self._label(painter, model, view, points, placed, near)
-        painter.setPen(QPen(look.colour("accent" if view.focused else "border"), 1))
+        painter.setPen(QPen(style.colour("accent" if view.focused else "border"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(area.adjusted(0, 0, -1, -1))
 
@@ -174,17 +174,17 @@ class GraphPainter:
         side = max(4, round(2 * size) + 2)
         key = (kind, side, theme().tokens.name, ratio)
         if key not in self._dots:
-            look = theme()
+            style = theme()
             picture = QPixmap(round(side * ratio), round(side * ratio))
             picture.setDevicePixelRatio(ratio)
             picture.fill(Qt.GlobalColor.transparent)
             painter = QPainter(picture)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            colour = look.colour(KIND_COLOURS[KINDS[kind]])
+            colour = style.colour(KIND_COLOURS[KINDS[kind]])
             rect = QRectF(1, 1, side - 2, side - 2)
-            if size >= ICON_FROM * look.scale:
+            if size >= ICON_FROM * style.scale:
                 painter.setPen(QPen(colour, 1.5))
-                painter.setBrush(QColor(blend(colour.name(), look.tokens.surface, 0.16)))
+                painter.setBrush(QColor(blend(colour.name(), style.tokens.surface, 0.16)))
                 painter.drawEllipse(rect.adjusted(0.5, 0.5, -0.5, -0.5))
                 inner = max(8, round(side * 0.56))
                 at = (side - inner) / 2
@@ -210,8 +210,8 @@ class GraphPainter:
 
     def _label(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
         """Names beside nodes while there is room: the selected one, its neighbours, then by degree."""
-        look = theme()
-        painter.setFont(look.font(12))
+        style = theme()
+        painter.setFont(style.font(12))
         metrics = QFontMetricsF(painter.font())
         wide, tall = view.size.width(), view.size.height()
         inside = placed & (points[:, 0] > 0) & (points[:, 1] > 0) & (points[:, 0] < wide) & (points[:, 1] < tall)
@@ -226,9 +226,9 @@ class GraphPainter:
         if len(some) > 3 * most:
             some = some[np.argpartition(-rank[some], 3 * most)[: 3 * most]]
         some = some[np.argsort(-rank[some], kind="stable")]
-        taken = np.zeros((tall // CELL + 2, wide // CELL + 2), dtype=bool)
+        used = np.zeros((tall // CELL + 2, wide // CELL + 2), dtype=bool)
         grown = sizes(model)
-        ground = look.colour("surface")
+        ground = style.colour("surface")
         ground.setAlpha(205)
         self.labelled = []
         base = radius(view.scale)
@@ -237,13 +237,13 @@ class GraphPainter:
             gap = base * LARGER[int(grown[node])] + 4
             y = min(max(1.0, float(points[node, 1]) - high / 2), max(1.0, tall - high - 1))
             sides = _sides(float(points[node, 0]), gap, long, wide)
-            x = next((side for side in sides if not _cells(taken, side, y, long, high).any()), sides[0])
-            place = _cells(taken, x, y, long, high)
+            x = next((side for side in sides if not _cells(used, side, y, long, high).any()), sides[0])
+            place = _cells(used, x, y, long, high)
             if place.any() and node not in (view.chosen, view.hovered):
                 continue
             place[:] = True
             painter.fillRect(QRectF(x - 2, y, long + 4, high), ground)
-            painter.setPen(look.colour("text"))
+            painter.setPen(style.colour("text"))
             painter.drawStaticText(QPointF(x, y), text)
             self.labelled.append(node)
             if len(self.labelled) >= most:

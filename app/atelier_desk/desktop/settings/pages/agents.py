@@ -39,7 +39,7 @@ JSON_KINDS = N_("Agent file (*.json)")
 def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
     """The selectable tools by section; control tools are always included."""
     lines = ((info, info.told.splitlines()) for info in infos if info.section)
-    return [ToolChoice(info.name, info.section, info.purpose or (told[0] if told else ""), info.title) for info, told in lines]
+    return [ToolChoice(info.name, info.section, info.purpose or (summary[0] if summary else ""), info.title) for info, summary in lines]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents and skills"), section=N_("Agents"))

@@ -54,10 +54,10 @@ class TimeoutBox(SpinBox):
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
         """A partly typed number is intermediate."""
-        state, said, where = super().validate(text, at)
-        if state == QValidator.State.Acceptable and 0 < self.valueFromText(said) < LOW:
+        state, typed, where = super().validate(text, at)
+        if state == QValidator.State.Acceptable and 0 < self.valueFromText(typed) < LOW:
             state = QValidator.State.Intermediate
-        return state, said, where
+        return state, typed, where
 
     def fixup(self, text: str) -> str:
         """A value below the minimum becomes the minimum."""
@@ -168,9 +168,9 @@ class ApprovalsPage(RowsPage):
         self._modes = [
             (bind_text(label("", "strong", self), one.title), bind_text(label("", "", self, wrap=True), one.allows)) for one in ALL
         ]
-        for row, (name, told) in enumerate(self._modes):
+        for row, (name, description) in enumerate(self._modes):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(told, row, 1)
+            grid.addWidget(description, row, 1)
         hint = N_(
             "Chosen per workflow next to the message field; each agent has its own default. A sub-agent never has "
             "more permissions than its parent."
@@ -215,18 +215,18 @@ class ApprovalsPage(RowsPage):
         settings: Settings = await self.bridge.engine.settings.get()
         tools = [info for info in await self.bridge.engine.tools.list() if info.section]
         self.show_settings(settings)
-        kept = self._approvals = settings.approvals
-        self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
-        self.risks.show_tools(tools, kept.risks)
+        stored = self._approvals = settings.approvals
+        self.control("approvals.on_timeout").setEnabled(stored.timeout_s > 0)
+        self.risks.show_tools(tools, stored.risks)
         self._tools = tools
         self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
         workflows = await self.bridge.engine.workflows.list(limit=None)
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
         held = await self.bridge.engine.permissions.held()
-        rules = (*kept.rules, *held)
+        rules = (*stored.rules, *held)
         found = await self.bridge.engine.permissions.unmatchable([rule.text for rule in rules])
-        never = {text: said.localized(_) for text, said in found.items()}
+        never = {text: problem.localized(_) for text, problem in found.items()}
         self.rules.show_rules(rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         self.commands.show_commands()
@@ -269,16 +269,16 @@ class ApprovalsPage(RowsPage):
             return
         form.close_done()
         await self.load()
-        told = _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away) if away else ""
+        note = _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away) if away else ""
         for never in () if away else (await self.bridge.engine.permissions.unmatchable([fields["text"]])).values():
-            told = _("Never matches: {reason}", reason=never.localized(_))
+            note = _("Never matches: {reason}", reason=never.localized(_))
         if rule is not None:
             before = rule.model_dump(include=set(fields))
             undo = partial(self.bridge.engine.permissions.change, rule.id, **before)
-            words = " · ".join(filter(None, (_("Changed: {rule}", rule=rule.text), told)))
+            words = " · ".join(filter(None, (_("Changed: {rule}", rule=rule.text), note)))
             offer_undo(self, words, lambda: self.call(undo()))
-        elif told:
-            toast(self, told)
+        elif note:
+            toast(self, note)
 
     def _ask_file(self) -> None:
         kinds = _("Settings of other programs ({patterns})", patterns="*.json")
@@ -308,13 +308,13 @@ class ApprovalsPage(RowsPage):
         try:
             tool, arguments = self.tester.arguments(self._tools)
             folder = self.tester.folder.text().strip()
-            said = await self.bridge.engine.permissions.test(
+            verdict = await self.bridge.engine.permissions.test(
                 tool, arguments, workspace=(folder,) if folder else (), mode=self.tester.profile.mode
             )
         except AtelierError as error:
             self.tester.show_problem(error_text(error))
         else:
-            self.tester.show_verdict(said)
+            self.tester.show_verdict(verdict)
 
     def _bring_back(self, rule: PermissionRule) -> None:
         self.call(self.bridge.engine.permissions.add(rule))

@@ -120,8 +120,8 @@ class DataPage(RowsPage):
         await self.held.load()
         for part in (self.waiting.heading, self.waiting):
             part.setVisible(not self.held.isHidden())
-        kept = await self.bridge.engine.files.undo_storage()
-        self._stored_row.set_texts(N_("Currently stored"), lambda: retained_text(kept))
+        storage = await self.bridge.engine.files.undo_storage()
+        self._stored_row.set_texts(N_("Currently stored"), lambda: retained_text(storage))
         self._root = (await self.bridge.engine.data.folders()).root
         files, held = await self.bridge.engine.data.attachments()
 
@@ -204,8 +204,8 @@ class DataPage(RowsPage):
         from atelier_desk.engine.services.data import restore_backup
 
         def done(info: Any) -> str:
-            said = _("Restored: {counts}.", counts=_counts(info))
-            return said if info.own else f"{said}\n{_(CONFIRM)}"
+            text = _("Restored: {counts}.", counts=_counts(info))
+            return text if info.own else f"{text}\n{_(CONFIRM)}"
 
         self._while_closed(self.backup_busy, N_("Restoring…"), lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere), done)
 

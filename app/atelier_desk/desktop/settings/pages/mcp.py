@@ -348,8 +348,8 @@ class McpPage(ListFormPage["McpStatus"]):
         for box in self._agent_list.rows if self.adding else ():
             if isinstance(box, QCheckBox) and box.isChecked():
                 await self.bridge.engine.mcp.give(config.name, str(box.property("agent")), True)
-        kept = not secrets or (await self.bridge.engine.keys.store()).persistent
-        return config.name, lambda: self.note_saved(kept)
+        persistent = not secrets or (await self.bridge.engine.keys.store()).persistent
+        return config.name, lambda: self.note_saved(persistent)
 
     def _ask_remove(self) -> None:
         row = self.current()

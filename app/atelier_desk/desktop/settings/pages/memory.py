@@ -176,21 +176,21 @@ class MemoryPage(RowsPage):
         self._install_row.set_texts(N_("Package"), hint if possible else error_text(installing.missing()))
 
     def _install(self) -> None:
-        said = ""
+        last = ""
 
-        def told(line: str) -> None:
-            nonlocal said
-            said = shorten(line, PROGRESS)
+        def show_line(line: str) -> None:
+            nonlocal last
+            last = shorten(line, PROGRESS)
 
         async def work() -> Outcome:
             try:
-                await self.bridge.engine.settings.install_embedder(told)
+                await self.bridge.engine.settings.install_embedder(show_line)
             finally:
                 self.install.setEnabled(True)
             self._show_install()
             return lambda: _("Installed. “Save” switches to it."), "ok"
 
-        if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=said)) is not None:
+        if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=last)) is not None:
             self.install.setEnabled(False)
 
     def _entered(self) -> EmbedderSettings:

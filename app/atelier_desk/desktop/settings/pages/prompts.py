@@ -156,13 +156,13 @@ class PromptsPage(ListFormPage[Prompt]):
     async def _delete(self) -> None:
         if self.current() is None:
             return
-        gone = await self.bridge.engine.prompts.delete(self.chosen)
+        deleted = await self.bridge.engine.prompts.delete(self.chosen)
         self.chosen = ""
 
         def undo() -> None:
-            self.jobs.once("undelete", lambda: self._undelete(gone))
+            self.jobs.once("undelete", lambda: self._undelete(deleted))
 
-        offer_undo(self, _("Prompt “{name}” deleted", name=gone.name), undo)
+        offer_undo(self, _("Prompt “{name}” deleted", name=deleted.name), undo)
         await self.load()
 
     async def _undelete(self, prompt: Prompt) -> None:

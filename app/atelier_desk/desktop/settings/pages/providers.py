@@ -221,8 +221,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
     def _star(self, info: ModelInfo, on: bool) -> None:
         """Stored at once; the row moves when the page is next shown, not under the pointer."""
-        kept = [each for each in self._favourites if each != key_of(info)]
-        self._favourites = (*kept, key_of(info)) if on else tuple(kept)
+        others = [each for each in self._favourites if each != key_of(info)]
+        self._favourites = (*others, key_of(info)) if on else tuple(others)
         self.jobs.start(self.bridge.engine.settings.update(favourite_models=self._favourites))
 
     def _refresh(self) -> None:
@@ -314,8 +314,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
-            said = self.held.isHidden()  # otherwise the form shows it, with the button that helps
-            if name == self.chosen and not self.busy.running and said:
+            hidden = self.held.isHidden()  # otherwise the form shows it, with the button that helps
+            if name == self.chosen and not self.busy.running and hidden:
                 self.busy.note(error_text(error), "warn")
             return
         if name == self.chosen and not self.adding:
@@ -364,8 +364,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         """Open the form of a new provider; with an ``example`` an address is required."""
         if not self.begin_new():
             return
-        taken = {config.name for config in self.things}
-        free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
+        used = {config.name for config in self.things}
+        free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in used)
         self.use_found.hide()
         self.form.prefill(kind, free, url, example)
         self.check()
@@ -380,9 +380,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if not self.adding and config.name != self.chosen:
             await self.bridge.engine.providers.rename(self.chosen, config.name)
         await self.bridge.engine.providers.save(config, new=self.adding)
-        kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
-        kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
-        return config.name, lambda: self.note_saved(kept)
+        persistent = await self.bridge.engine.providers.set_key(config.name, key) if key else True
+        persistent = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and persistent
+        return config.name, lambda: self.note_saved(persistent)
 
     def problem(self, error: Exception) -> str:
         if not isinstance(error, ValidationError):

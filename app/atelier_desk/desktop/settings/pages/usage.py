@@ -155,22 +155,22 @@ class UsagePage(SettingsPage):
 
     def _show(self) -> None:
         by = UsageBy(self.by.currentData())
-        groups, whole = grouped(self._rows, by), summed(self._rows)
+        groups, total = grouped(self._rows, by), summed(self._rows)
         there = bool(groups)
         for part in (self.chart, self.legend, self.summary, self.table):
             part.setVisible(there)
         self.empty.setVisible(not there)
         self.export.setEnabled(there)
-        self.table.show_groups(groups[::-1] if by is UsageBy.DAY else groups, whole)
-        self._show_words(whole)
+        self.table.show_groups(groups[::-1] if by is UsageBy.DAY else groups, total)
+        self._show_words(total)
         self._show_bars(groups, by)
 
     def _show_words(self, whole: UsageSum) -> None:
         usage = whole.usage
         count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
         spent = _("cost unknown") if whole.cost is None else cost_text(whole)
-        told = [count, spent, saved_text(whole), _("{time} of generation", time=duration(whole.duration_ms))]
-        self.summary.setText(" · ".join(filter(None, told)))
+        facts = [count, spent, saved_text(whole), _("{time} of generation", time=duration(whole.duration_ms))]
+        self.summary.setText(" · ".join(filter(None, facts)))
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
@@ -196,9 +196,9 @@ class UsagePage(SettingsPage):
         self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
         self.legend.setVisible(bool(self.legend.text()) and bool(groups))
         what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("duration")}[measure]
-        said = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
+        text = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
         self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
-        self.chart.setAccessibleDescription(said)
+        self.chart.setAccessibleDescription(text)
 
     def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:
         """Every day of the period, including those without usage; every month of a long period."""
