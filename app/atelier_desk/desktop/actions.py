@@ -105,12 +105,12 @@ class ActionRegistry(QObject):
         return made
 
     def hold(self) -> None:
-        """Disable actions that need the engine until ``release`` is called."""
+        """Ignore or postpone actions, as their ``early`` says, until ``release`` is called."""
         if self._later is None:
             self._later = {}
 
     def release(self) -> None:
-        """The engine is open: enable all actions and run those that were triggered meanwhile with ``later``."""
+        """The engine is open: run the postponed actions."""
         later, self._later = self._later or {}, None
         for run in later.values():
             run()

@@ -21,7 +21,7 @@ _TYPE = 2
 
 
 class _Kinds(QStyledItemDelegate):
-    """Qt uses an untranslated word for folders, not the one it translates."""
+    """Translates the type "Folder", for which Qt uses a word that it does not translate."""
 
     def displayText(self, value: Any, locale: QLocale | QLocale.Language) -> str:
         text = super().displayText(value, locale)
@@ -29,7 +29,7 @@ class _Kinds(QStyledItemDelegate):
 
 
 class _Sizes(QStyledItemDelegate):
-    """Qt formats sizes with the system locale, in units such as "KiB"."""
+    """Formats sizes as the window does; Qt uses the system locale and units such as "KiB"."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)

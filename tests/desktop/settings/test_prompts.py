@@ -181,7 +181,7 @@ async def test_what_shadows_it_and_what_is_untrusted_is_shown(page: Any, prompts
     page.reload()
     await settle()
     said = page.warning.text()
-    assert "comes first: /home/ann/.agents/commands/greet.md" in said
+    assert "takes precedence: /home/ann/.agents/commands/greet.md" in said
     assert "From a backup from elsewhere" in said
     assert page.save.isEnabled(), "saving says that it was read"
     page.save.click()

@@ -148,9 +148,10 @@ class Transcript:
     def apply(self, event: StreamEvent) -> list[Change]:
         """Apply an event of this workflow.
 
-        Events of sub-agents belong to transcripts of their own and change only state here.
+        A workflow's transcript ignores events of sub-agents, which have transcripts of their own.
         """
-        # A sub-agent's own events pass twice: only they carry its state, and they find their items by id.
+        # A sub-agent's own events are applied even if they are in the loaded messages: only they carry its state, and
+        # they find their items by id.
         if event.durable and 0 < event.seq <= self.read_to and event.run_id != self.run_id:
             return []
         if self.run_id:

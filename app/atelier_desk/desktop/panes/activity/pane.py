@@ -226,7 +226,7 @@ class ActivityPane(Pane):
 
     @property
     def notable(self) -> bool:
-        """Whether there is more than one agent: the chat already shows the activity of a single one."""
+        """Whether there are several agents or a tool call: the chat shows everything else already."""
         return len(self.tree.members) > 1 or any(entry.is_call for entry in self.log.entries)
 
     def _show(self) -> None:

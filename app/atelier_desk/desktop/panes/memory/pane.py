@@ -274,7 +274,7 @@ class MemoryPane(Pane):
         TidyDialog(self.bridge, self.workflow_id, self).open()
 
     def toggle_timeline(self) -> None:
-        """Switch between relevance and timeline."""
+        """Switch between the plain list and the timeline."""
         self._on_timeline = not self._on_timeline
         self._show_timeline()
         self.reload()
