@@ -383,9 +383,7 @@ async def loop(opened: Open) -> None:
 
 
 async def form(opened: Open) -> None:
-    """An answer that does not match the agent's schema is requested again, and shown with a notice if it still does
-    not.
-    """
+    """An answer that does not match the agent's schema is requested again, then shown with a notice."""
     schema = {"type": "object", "required": ["total"]}
     room = await opened(Lead=["Three.", '{"sum": 3}'])
     await room.send(answer_schema=schema)

@@ -412,8 +412,9 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
 
 
 async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
-    """With on-demand scroll bars Qt resizes endlessly at some widths, until the stack overflows, even in the first
-    layout.
+    """With on-demand scroll bars Qt resizes endlessly at some widths, until the stack overflows.
+
+    This holds for the first layout too.
     """
     s = scene(asks(arguments={"content": "word " * 4_000}))
     area = s.find("approval-scroll")

@@ -31,9 +31,7 @@ from tests.support.fake_bridge import settle
 
 
 class Desk(Program):
-    """A started window behind others, an engine that stores settings, questions and approvals, and a notification
-    server.
-    """
+    """A started window behind others, an engine that stores its data, and a notification server."""
 
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(qtbot)

@@ -1,5 +1,6 @@
-"""A small running team as the engine reports it: Ada has Bea and Cid do a batch in parallel, and Bea has Dot check
-the types.
+"""A small running team as the engine reports it.
+
+Ada has Bea and Cid do a batch in parallel, and Bea has Dot check the types.
 """
 
 from __future__ import annotations

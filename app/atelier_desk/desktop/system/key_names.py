@@ -90,8 +90,6 @@ class Keys:
 
     @property
     def trigger(self) -> str:
-        """The portal's notation, such as ``CTRL+ALT+space``: upper-case modifiers, then the keysym
-        (XDG "shortcuts").
-        """
+        """The portal's notation, such as ``CTRL+ALT+space``: modifiers, then the keysym (XDG "shortcuts")."""
         names = {"Ctrl": "CTRL", "Alt": "ALT", "Shift": "SHIFT", "Meta": "LOGO"}
         return "+".join([*(there for name, there in names.items() if name in self.held), self.keysym])

@@ -176,9 +176,7 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
 
 @pytest.mark.parametrize("leave", ["another conversation", "none", "an earlier turn"])
 def test_messages_go_while_a_button_in_one_has_the_keyboard(qtbot: QtBot, view: ChatView, leave: str) -> None:
-    """Hiding a message moved the focus to the next one, half out of view, which caused scrolling in
-    the middle of it.
-    """
+    """Hiding a message moved the focus to the next one, half out of view, and so caused scrolling."""
     everything = entries(40)
     for entry in everything[1::2]:
         entry.content = ""

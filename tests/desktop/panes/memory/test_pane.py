@@ -232,8 +232,9 @@ async def test_nothing_is_shown_of_memories_before_they_are_loaded(bridge: FakeB
 
 
 async def test_reembedding_does_not_reload_the_list(pane: MemoryPane, bridge: FakeBridge) -> None:
-    """Re-embedding emits changes several times a second, for minutes: the list would reload forever and never be
-    shown.
+    """Re-embedding emits changes several times a second, for minutes.
+
+    The list would reload without end and never be shown.
     """
     bridge.changed.emit("memory", "reembed")
     assert not pane._reload_timer.isActive()
