@@ -159,9 +159,6 @@ def _copy(source: Path, target: Path) -> Path:
     return target
 
 
-# in the process that builds or reads -------------------------------------------------------------------------------------------------
-
-
 async def _build(root: Path, ending: str) -> None:
     from atelier_desk.domain.context import PromptFrame
     from atelier_desk.domain.events.run import RunEvent, UserMessage

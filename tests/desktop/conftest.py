@@ -1,4 +1,4 @@
-"""Every desktop test runs offscreen, dressed like the program, with the language set back afterwards."""
+"""Desktop tests run offscreen, with the program's theme, and restore the language."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from atelier_desk.support import i18n
 
 @pytest.fixture(autouse=True)
 def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The light theme at 100 % in English, whatever the machine is set to; widgets of earlier tests are really gone. Approvals take a yes
-    at once."""
+    """The light theme at 100 % in English, whatever the system's settings; widgets of earlier tests are deleted.
+
+    Approvals can be given at once.
+    """
     monkeypatch.setattr(approval_controller, "SETTLE_S", 0.0)
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     if not theme()._installed:
@@ -34,4 +36,4 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     i18n.set_language("en")
     for window in QApplication.topLevelWidgets():
         for timer in window.findChildren(Debouncer):
-            timer.stop()  # its work would find no event loop any more
+            timer.stop()  # it would find no event loop any more

@@ -33,7 +33,7 @@ from tests.support.fake_bridge import FakeAtelier
 
 
 class Engine(FakeAtelier):
-    """A fake Atelier with a bus and settings that remember."""
+    """A fake Atelier with a bus and persistent settings."""
 
     def __init__(self) -> None:
         agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
@@ -56,7 +56,7 @@ class Engine(FakeAtelier):
 
 @pytest.fixture(autouse=True)
 def _hooks() -> Any:
-    """The program takes over hooks and loop; give them back."""
+    """Restore the hooks and loop that the program replaces."""
     kept = sys.excepthook, threading.excepthook
     signals = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
@@ -67,7 +67,10 @@ def _hooks() -> Any:
 
 
 def drive(monkeypatch: pytest.MonkeyPatch, then: Callable[[desktop.Program], bool]) -> None:
-    """Let ``then`` look at the running program now and again; when it says true, or after 20 seconds, the window is closed."""
+    """Call ``then`` on the running program repeatedly.
+
+    When it returns True, or after 20 seconds, the window is closed.
+    """
     original = desktop.Program.run
 
     def watched(program: desktop.Program) -> int:
@@ -87,7 +90,7 @@ def drive(monkeypatch: pytest.MonkeyPatch, then: Callable[[desktop.Program], boo
     monkeypatch.setattr(desktop.Program, "run", watched)
 
 
-def test_it_opens_after_the_first_paint_keeps_the_layout_and_closes_in_order(
+def test_it_opens_after_the_first_paint_saves_the_layout_and_closes_in_order(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = Engine()
@@ -146,8 +149,8 @@ def test_when_the_desktop_ends_qts_loop_the_program_still_closes_in_order(
     assert crashes == []
 
 
-def test_pydantic_is_whole_before_a_second_thread_imports_it(tmp_path: Path) -> None:
-    """Qt's binding looks into each new module; a half imported pydantic answered with an error when two threads were at it."""
+def test_pydantic_is_fully_imported_before_a_second_thread_imports_it(tmp_path: Path) -> None:
+    """Qt's binding inspects each new module; a partly imported pydantic raised an error when two threads did it."""
     program = (
         "import os, sys\n"
         "from atelier_desk.desktop import app\n"
@@ -192,7 +195,7 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
 
 
 def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On the data of an earlier version, opened by the engine itself."""
+    """On data of an earlier version, opened by the engine itself."""
     unpack(13, tmp_path)
     seen: list[str] = []
     real = OpeningPage.show_step
@@ -204,9 +207,7 @@ def test_each_step_of_bringing_the_data_up_to_date_is_shown(qtbot: QtBot, tmp_pa
     assert "backup" in seen[3]
 
 
-def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_closed(
-    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_layout_is_saved_while_the_window_is_used(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
     kept: list[str] = []
     opening: list[str] = []
@@ -237,14 +238,14 @@ def test_the_windows_shape_is_kept_while_it_is_used_and_not_only_when_it_is_clos
     assert kept[1]
 
 
-def test_while_it_opens_nothing_is_said_to_be_empty_or_ready(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_it_opens_nothing_is_shown_as_empty_or_ready(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = Engine()
     seen: dict[str, set[str]] = {}
     may_open, may_list = threading.Event(), threading.Event()
     panes = ("task-pane", "question-inbox", "activity-pane", "memory-pane", "reports-pane")
 
     def words(program: desktop.Program) -> set[str]:
-        """The foot's and the empty panes'."""
+        """The texts of the footer and the empty panes."""
         found = [pane for name in panes if (pane := program.window.findChild(Pane, name)) is not None]
         return {program.window.sidebar.foot._words.text(), *(pane._empty.title for pane in found if pane._empty is not None)}
 

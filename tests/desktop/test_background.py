@@ -1,4 +1,4 @@
-"""Ends of what works out of sight, where the desktop itself shows no messages."""
+"""Notifications about runs ending in the background, on a desktop without notifications."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_the_end_is_shown_in_the_window_until_somebody_comes_back(away: Pr
     assert away.toast() == ""
 
 
-async def test_nobody_is_told_of_an_answer_they_read_in_quick_ask(away: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_visible_in_quick_ask_is_not_announced(away: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     away.window.quick_ask()
     quick = away.window._quick
     assert quick is not None
@@ -83,7 +83,7 @@ async def test_opening_or_deleting_the_workflow_takes_the_message_back(away: Pro
     assert away.toast() == ""
 
 
-async def test_the_end_of_what_is_in_view_is_said_to_a_screen_reader(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_end_of_the_workflow_in_view_is_announced_to_screen_readers(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     program = await Program(qtbot).start()
     monkeypatch.setattr(program.window, "isActiveWindow", lambda: True)
     said: list[str] = []

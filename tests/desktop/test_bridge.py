@@ -22,7 +22,7 @@ from atelier_desk.support import background
 
 
 class Service:
-    """Methods that say on which thread they ran, and some that the window must not have."""
+    """Methods that report the thread they ran on, and some that the window must not call."""
 
     kept = "an attribute"
 
@@ -88,7 +88,7 @@ def content(event: StreamEvent) -> Any:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Turn both loops until something is true."""
+    """Run both loops until a condition holds."""
     for _ in range(2000):
         if condition():
             return
@@ -156,7 +156,7 @@ async def test_what_the_services_are_made_of_is_out_of_reach(opened: tuple[Bridg
 
 
 async def test_arguments_are_those_of_the_moment_of_the_call(opened: tuple[Bridge, Engine], qtbot: QtBot) -> None:
-    """What a person types after a call has begun changes nothing of it."""
+    """What the user types after a call has started does not affect it."""
     bridge, _engine = opened
     field = QPlainTextEdit("as it was")
     qtbot.addWidget(field)
@@ -173,7 +173,7 @@ async def test_cancelling_there_cancels_here(opened: tuple[Bridge, Engine]) -> N
         await workflows.give_up()
 
 
-async def test_a_closed_engine_is_told() -> None:
+async def test_a_closed_engine_is_reported() -> None:
     with pytest.raises(RuntimeError, match="not open"):
         await Bridge(None).engine.workflows.list()
 
@@ -202,7 +202,9 @@ async def test_events_arrive_in_order_and_tokens_joined(opened: tuple[Bridge, En
     assert changes == [("task", "1")]
 
 
-async def test_much_at_once_is_told_in_several_turns_and_in_order(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_events_are_delivered_in_several_turns_and_in_order(
+    opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Between two of them the window is painted."""
     bridge, _engine = opened
     monkeypatch.setattr("atelier_desk.desktop.bridge.AT_ONCE_S", 0)
@@ -220,7 +222,7 @@ async def test_much_at_once_is_told_in_several_turns_and_in_order(opened: tuple[
 
 
 async def test_what_is_left_for_the_next_turns_is_not_joined_again(opened: tuple[Bridge, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine the backlog grew with each turn, because all of it was looked through each time."""
+    """On a busy machine the backlog grew with each turn, because all of it was processed each time."""
     from atelier_desk.desktop import bridge as module
 
     bridge, _engine = opened
@@ -243,7 +245,7 @@ async def test_what_is_left_for_the_next_turns_is_not_joined_again(opened: tuple
     assert joined == [5, 1]
 
 
-async def test_an_unhandled_error_is_told(opened: tuple[Bridge, Engine]) -> None:
+async def test_an_unhandled_error_is_reported(opened: tuple[Bridge, Engine]) -> None:
     bridge, _engine = opened
     told: list[object] = []
     bridge.failed.connect(told.append)
@@ -264,7 +266,7 @@ async def test_closing_leaves_the_context(opened: tuple[Bridge, Engine]) -> None
         await bridge.engine.workflows.list()
 
 
-async def test_an_engine_that_cannot_open_is_told() -> None:
+async def test_an_engine_that_cannot_open_is_reported() -> None:
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
         raise StorageError("no", code="locked")
@@ -299,7 +301,7 @@ def test_runs_that_stream_at_once_are_joined_each_for_itself() -> None:
     assert [(each.run_id, content(each)) for each in joined if isinstance(each, StreamEvent)] == [(run, "01234") for run in names]
 
 
-def test_a_run_keeps_its_order_and_an_end_comes_after_the_last_words() -> None:
+def test_a_run_keeps_its_order_and_an_end_follows_the_last_tokens() -> None:
     end = StreamEvent(workflow_id="w", run_id="parent", chunk_type=ChunkType.SUB_AGENT_COMPLETE)
     elsewhere = StreamEvent(workflow_id="other", run_id="far", chunk_type=ChunkType.RUN_STATUS)
     batch = [

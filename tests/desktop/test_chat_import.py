@@ -1,4 +1,4 @@
-"""Importing chats in the window: what is in a file is shown, chosen, imported and undone."""
+"""Importing chats: preview, selection, import and undo."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_what_is_new_is_ticked_and_imported_and_undone(atelier: FakeAtelie
     assert not undo.isVisible()
 
 
-async def test_it_says_all_of_it_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_all_its_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:
     dialog = await opened(atelier, parent)
     switch_language("fr")
     try:
@@ -109,7 +109,7 @@ async def test_stop_ends_the_import_and_closing_too(atelier: FakeAtelier, parent
     assert button(dialog, "chats-import").isEnabled(), "it can be begun again, and adds what is missing"
 
 
-async def test_a_file_that_cannot_be_read_says_why(atelier: FakeAtelier, parent: QWidget) -> None:
+async def test_an_unreadable_file_shows_the_reason(atelier: FakeAtelier, parent: QWidget) -> None:
     async def refuse(*_args: object) -> None:
         raise UsageError("export.zip cannot be read: cut. Export it again.")
 

@@ -1,4 +1,4 @@
-"""What was deleted is listed, brought back, and deleted for good after a question."""
+"""Deleted items are listed, restored, and purged after a confirmation."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ async def dialog(atelier: FakeAtelier, qtbot: QtBot) -> AsyncIterator[DeletedDia
     made.open()
     await settle()
     yield made
-    parent.close()  # it lives as long
+    parent.close()  # kept alive until here
 
 
 def titles(dialog: DeletedDialog) -> list[str]:
     return [dialog.list.item(row).text() for row in range(dialog.list.count())]
 
 
-async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: DeletedDialog) -> None:
+async def test_the_last_deleted_comes_first_and_each_shows_its_kind(dialog: DeletedDialog) -> None:
     assert titles(dialog) == ["Memory m1", "Report on herons", "Memory m2"]
     told = [dialog.list.item(row).toolTip() for row in range(3)]
     assert "29 more days" in told[0]
@@ -65,7 +65,7 @@ async def test_the_last_deleted_comes_first_and_each_says_what_it_is(dialog: Del
     assert dialog.windowTitle() == "Supprimés récemment"
 
 
-async def test_a_workflow_is_brought_back_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_workflow_is_restored_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot) -> None:
     shown: list[str] = []
     dialog.opened.connect(shown.append)
     dialog.list.setCurrentRow(1)
@@ -111,7 +111,7 @@ async def test_one_is_asked_about_by_its_name_and_has_all_its_days_at_first(
     assert asked.informativeText().startswith("It cannot")
 
 
-async def test_one_that_cannot_be_brought_back_stays_and_is_said(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_one_that_cannot_be_restored_stays_with_an_error(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     atelier.set("memories", "undo_delete", RuntimeError("gone"))
     dialog.list.setCurrentRow(0)
     dialog.back.click()
@@ -129,7 +129,7 @@ async def test_what_is_deleted_meanwhile_comes_into_the_list(dialog: DeletedDial
     assert titles(dialog) == ["Memory m3", "Report on herons"]
 
 
-async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_purging_many_shows_progress_and_can_be_stopped(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     held, gone = Held(), []
 
     async def purge(key: str) -> None:
@@ -155,16 +155,16 @@ async def test_many_that_go_for_good_say_how_far_they_are_and_can_be_stopped(dia
     assert titles(dialog) == [f"Memory m{number}" for number in range(2, 10)]
     assert dialog.stop.isHidden()
     assert dialog.purge.isEnabled()
-    dialog.reload()  # as the changes ask for
+    dialog.reload()  # as changes request it
     await settle()
-    assert dialog.status.text() == "Stopped: 2 of 10 were deleted for good."
+    assert dialog.status.text() == "Stopped: 2 of 10 were deleted permanently."
     gone.extend("xxx")
     dialog._purge()
     await settle()
     assert "Stopped" not in dialog.status.text(), "what was stopped before is not said of what was done since"
 
 
-async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
+async def test_stopping_shows_how_many_were_restored(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     held, back = Held(), []
 
     async def undo_delete(key: str) -> None:
@@ -182,7 +182,7 @@ async def test_stopping_says_how_many_were_brought_back(dialog: DeletedDialog, a
     await settle()
     dialog.stop.click()
     await settle()
-    assert dialog.status.text() == "Stopped: 1 of 3 was brought back."
+    assert dialog.status.text() == "Stopped: 1 of 3 was restored."
 
 
 async def test_what_was_deleted_before_the_first_rows_is_shown_when_it_is_wanted(dialog: DeletedDialog, atelier: FakeAtelier) -> None:

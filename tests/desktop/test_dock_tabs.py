@@ -1,4 +1,4 @@
-"""The tabs of panes that share a place: all of them in sight in a small window, and none turned by the wheel."""
+"""Tabs of stacked panes: all visible in a small window, and not switched by the wheel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.wheel import turn
 
 
 def rail_tabs(window: MainWindow) -> list[QTabBar]:
-    """The bars of the low window's rail, where all panes share one place."""
+    """The tab bar of the low window's column, where all panes are stacked."""
     return [bar for bar in window.findChildren(QTabBar) if bar.count() >= 5]
 
 
@@ -49,7 +49,7 @@ async def test_the_wheel_turns_no_tab_without_the_focus(qtbot: QtBot) -> None:
     assert bar.currentIndex() == 1
 
 
-def test_a_bar_that_qt_deleted_meanwhile_is_forgotten(qtbot: QtBot) -> None:
+def test_a_bar_that_qt_deleted_is_dropped(qtbot: QtBot) -> None:
     window = QMainWindow()
     qtbot.addWidget(window)
     tabs, bar = DockTabs(window), QTabBar(window)

@@ -1,4 +1,4 @@
-"""Every call of the window across the bridge is one of a coroutine method that the engine's own class has."""
+"""Every call of the window across the bridge is a coroutine method of the engine's own class."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ DESKTOP = Path(atelier_desk.desktop.__file__).parent
 
 
 def calls() -> Iterator[tuple[str, str, str]]:
-    """Where, service (or part of one) and method of everything that is written as ``….engine.service.method`` or
-    ``engine.service.method``."""
+    """File, service (or part of one) and method of every ``….engine.service.method`` or ``engine.service.method``."""
     for path in sorted(DESKTOP.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.Attribute) or not (named := re.fullmatch(r"(?:.*\.)?engine\.([\w.]+)\.(\w+)", ast.unparse(node))):
@@ -40,7 +39,7 @@ def test_the_window_awaits_coroutine_methods_alone() -> None:
 
 
 def test_no_closure_runs_in_the_engines_thread() -> None:
-    """No function is handed over: not by the bridge, which has no way to, nor past it."""
+    """No function is passed to the engine's thread, neither by the bridge nor around it."""
     lines = ((path, line) for path in DESKTOP.rglob("*.py") for line in path.read_text("utf-8").splitlines())
     assert [(path.name, line) for path, line in lines if "run_coroutine_threadsafe" in line and path.name != "bridge.py"] == []
 

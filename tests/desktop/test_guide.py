@@ -1,4 +1,4 @@
-"""The user guide in the window: opened from the menu and by its key, in the window's language, with links that lead somewhere."""
+"""The user guide: opened from the menu and by shortcut, in the window's language, with working links."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ def guide(qtbot: QtBot) -> Iterator[GuideWindow]:
     made = GuideWindow(parent)
     made.show()
     yield made
-    parent.close()  # it lives as long
+    parent.close()  # kept alive until here
 
 
 def heading(guide: GuideWindow) -> str:
-    """The first line of the page as it is shown."""
+    """The first visible line of the page."""
     return guide.view.toPlainText().partition("\n")[0]
 
 
 def speak(code: str) -> None:
-    """Switch the window's language; widgets hear of it by a posted event."""
+    """Switch the window's language; widgets are notified by a posted event."""
     switch_language(code)
     QApplication.processEvents()
 
 
 def at_top(guide: GuideWindow, text: str) -> bool:
-    """Whether the heading of this text is at the upper edge."""
+    """Whether the heading with this text is at the upper edge."""
     block = guide.view.document().begin()
     while block.isValid() and not (block.blockFormat().headingLevel() and block.text() == text):
         block = block.next()
@@ -94,7 +94,7 @@ def test_a_link_to_another_page_opens_it_at_its_heading(guide: GuideWindow) -> N
     assert heading(guide) == "Guide d’utilisation"
 
 
-def test_what_is_said_to_those_who_edit_a_page_is_not_shown(guide: GuideWindow) -> None:
+def test_comments_in_a_page_are_not_shown(guide: GuideWindow) -> None:
     guide.show_page("install.md")
     assert "<!--" not in guide.view.toPlainText()
 
@@ -106,7 +106,7 @@ def test_nothing_outside_the_documentation_is_shown(guide: GuideWindow, link: st
     assert heading(guide) == "User guide"
 
 
-def test_a_page_that_is_not_there_is_said_to_be_so(guide: GuideWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_page_is_reported(guide: GuideWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "docs_dir", lambda: tmp_path)
     guide.show_page("user-guide.md")
     assert "user-guide.md cannot be read" in guide.view.toPlainText()

@@ -1,4 +1,4 @@
-"""What importing the desktop does to the imports that follow."""
+"""Effects of importing the desktop on later imports."""
 
 from __future__ import annotations
 

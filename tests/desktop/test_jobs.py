@@ -72,7 +72,7 @@ async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(
 
 
 def test_no_button_starts_work_past_it() -> None:
-    """A click that starts a coroutine in the slot itself goes through ``once``."""
+    """A click that starts a coroutine in the slot itself uses ``once``."""
     past = re.compile(r"(clicked|triggered)\.connect\(.*(jobs|bridge)\.start\(")
     sources = Path(atelier_desk.desktop.__file__).parent.rglob("*.py")
     lines = ((path.name, line.strip()) for path in sources for line in path.read_text("utf-8").splitlines())

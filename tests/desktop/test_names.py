@@ -1,4 +1,4 @@
-"""A permission level has a name of its own: no pane, tool, page, ready agent or rule of an MCP tool is called the same."""
+"""Names of permission levels are unique: no pane, tool, page, ready-made agent or MCP rule has the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command palette: what fits, in which order, and that it runs."""
+"""Command palette: matches, their order, and running one."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_what_was_run_last_stands_first_and_breaks_ties(qtbot: QtBot, window: Wi
     assert lines(palette) == ["Agent c", "Agent a", "Agent b"]
 
 
-def test_headings_are_passed_over_and_nothing_found_is_said(qtbot: QtBot, window: Window) -> None:
+def test_headings_are_skipped_and_an_empty_result_is_shown(qtbot: QtBot, window: Window) -> None:
     palette = CommandPalette(ActionRegistry(window), window, lambda: [Command("W", lambda: None, key="w", group="Workflows")])
     palette.popup()
     seen = []

@@ -1,4 +1,4 @@
-"""What the palette finds things by, in either language whichever is shown."""
+"""Search terms of the palette, in both languages."""
 
 from __future__ import annotations
 

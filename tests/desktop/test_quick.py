@@ -1,4 +1,4 @@
-"""Quick ask and the icon of the notification area."""
+"""Quick ask and the tray icon."""
 
 from __future__ import annotations
 

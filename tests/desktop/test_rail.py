@@ -1,4 +1,4 @@
-"""The panes' places in the window: the drawer beside the left column, headings that stay where they are."""
+"""Positions of panes: the lower drawer beside the sidebar, and headings that stay in place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 async def started(qtbot: QtBot, **more: Any) -> MainWindow:
-    """The window with a workflow in it; ``more`` are further answers of the engine's service of workflows."""
+    """The window with a workflow; ``more`` are further answers of the workflow service."""
     workflow = Workflow(id="w1", name="First")
     agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
     engine = FakeAtelier(
@@ -103,7 +103,7 @@ async def test_lines_part_the_three_columns(window: MainWindow) -> None:
     assert image.pixelColor(left) == image.pixelColor(right) == theme().colour("border")
 
 
-async def test_the_column_goes_while_the_window_tells_why_it_could_not_open(window: MainWindow) -> None:
+async def test_the_sidebar_is_hidden_while_a_startup_error_is_shown(window: MainWindow) -> None:
     window.show_engine_error(StorageError("Because.", code="locked"), "/data", lambda: None)
     await settle()
     assert not window.findChild(QPushButton, "new-workflow").isVisible()
@@ -161,7 +161,7 @@ async def test_another_theme_leaves_the_columns_as_wide_as_they_were_made(window
     qtbot.waitUntil(lambda: window.rail.docks["tasks"].width() == wide)
 
 
-async def test_an_empty_pane_folds_to_its_heading_which_says_why_and_unfolds(window: MainWindow, qtbot: QtBot) -> None:
+async def test_an_empty_pane_folds_to_its_heading_with_the_reason_and_unfolds(window: MainWindow, qtbot: QtBot) -> None:
     pane, dock = window.rail.panes["tasks"], window.rail.docks["tasks"]
     why = pane.findChild(QLabel, "pane-why")
     assert why is not None
@@ -177,7 +177,7 @@ async def test_an_empty_pane_folds_to_its_heading_which_says_why_and_unfolds(win
     pane.reload()
     await settle()
     qtbot.waitUntil(lambda: dock.height() >= 200)
-    qtbot.waitUntil(lambda: activity.y() > below)  # the others had its room
+    qtbot.waitUntil(lambda: activity.y() > below)  # the others used its space
     assert why.text() == ""
     assert pane.findChild(QWidget, "task-list").isVisible()  # type: ignore[union-attr]
 
@@ -252,7 +252,7 @@ async def test_a_layout_of_a_low_window_is_stacked_again_where_there_is_more_roo
     kept = window.layout_state()
     window.resize(1300, 900)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
-    del kept["geometry"]  # Qt leaves it out when the screen is of another size
+    del kept["geometry"]  # Qt omits it for a screen of another size
     window.restore_layout(kept)
     qtbot.waitUntil(lambda: not window.tabifiedDockWidgets(docks["tasks"]))
     assert not docks["memory"].isHidden()

@@ -1,4 +1,4 @@
-"""What the window does about whole runs: panes, replay, forks, step mode, and ends out of sight."""
+"""Views of complete runs: panes, replay, forks, step mode, and ends in the background."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORK = Workflow(id="w3", name="First (branch)")
 
 
 class Program:
-    """A started window over a small past; ``w1`` is in view."""
+    """A started window with a few earlier runs; ``w1`` is in view."""
 
     def __init__(self, qtbot: QtBot, known: dict[str, Workflow] | None = None) -> None:
         agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
@@ -83,7 +83,7 @@ async def test_timeline_and_context_wait_below_until_they_are_wanted(program: Pr
     docks = program.window.rail.docks
     assert docks["timeline"].isHidden()
     assert docks["context"].isHidden()
-    assert program.window.findChild(QWidget, "timeline-pane") is None  # it is made when it is wanted
+    assert program.window.findChild(QWidget, "timeline-pane") is None  # it is created on demand
     program.window.actions_["show-timeline"].trigger()
     await settle()
     assert isinstance(program.window.findChild(QWidget, "timeline-pane"), TimelinePane)
@@ -187,7 +187,7 @@ async def test_what_is_in_view_or_no_end_leaves_none(program: Program, workflow:
     assert not await program.unread(workflow)
 
 
-async def test_a_notification_is_told_while_the_window_is_behind_and_never_when_they_are_off(
+async def test_notifications_are_shown_while_the_window_is_behind_and_never_when_off(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[str] = []

@@ -1,4 +1,4 @@
-"""A narrow window: the panes lie in a drawer over the conversation, and come back beside it as they were."""
+"""A narrow window: the panes are in a drawer over the chat, and return to their places."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_sight(window: MainWindow) -> set[str]:
 
 
 def places(window: MainWindow) -> dict[str, tuple[int, int, int, int]]:
-    """Where every dock that can be seen is."""
+    """The position of every visible dock."""
     docks = {name: dock for name, dock in window.rail.docks.items() if not dock.visibleRegion().isEmpty()}
     return {name: dock.geometry().getRect() for name, dock in docks.items()}  # type: ignore[misc]
 
@@ -57,7 +57,7 @@ async def test_panes_yield_and_come_back_as_they_were(window: MainWindow, qtbot:
     await narrow(window, qtbot, width=800)
     qtbot.waitUntil(lambda: window.sidebar.width() == column)
     await narrow(window, qtbot)
-    qtbot.waitUntil(lambda: window.chat.width() > 700)  # the conversation has their room
+    qtbot.waitUntil(lambda: window.chat.width() > 700)  # the chat uses their space
     window.resize(1300, 860)
     qtbot.waitUntil(lambda: in_sight(window) == named)
     await settle(30)
@@ -117,7 +117,7 @@ async def test_a_panes_own_key_opens_the_drawer_at_it(window: MainWindow, qtbot:
     assert window.rail.drawer.open
 
 
-async def test_what_yielded_is_not_kept_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
+async def test_panes_that_yielded_are_not_stored_as_hidden(window: MainWindow, qtbot: QtBot) -> None:
     kept: list[dict[str, str]] = []
     keeper = LayoutKeeper(window, lambda: kept.append(window.layout_state()))
     keeper._debouncer.setInterval(0)
@@ -216,7 +216,7 @@ async def test_a_new_workflow_is_not_under_the_drawer(window: MainWindow, qtbot:
 
 
 async def test_what_qt_made_in_the_window_outlives_the_drawer_and_torn_off_panes(window: MainWindow, qtbot: QtBot) -> None:
-    """The binding can take what belongs to Qt for deleted when something beside it goes: see ``test_tab_stops``."""
+    """PySide6 can treat objects of Qt as deleted when something next to them is: see ``test_tab_stops``."""
     made = {getCppPointer(each)[0]: each for each in window.findChildren(QObject)}
 
     def lost() -> list[str]:

@@ -1,7 +1,7 @@
-"""What a widget answers to a layout that asks for its size changes nothing.
+"""Size hints have no side effects.
 
-A text, a limit or a visibility that is set meanwhile invalidates the layout that asks, and QBoxLayout then reads figures that it has
-just thrown away (``QBoxLayoutPrivate::calcHfw`` and ``setDirty`` in Qt's ``qboxlayout.cpp``).
+Setting a text, a limit or a visibility in a size hint invalidates the layout that asks, and QBoxLayout then reads
+data it has just discarded (``QBoxLayoutPrivate::calcHfw`` and ``setDirty`` in Qt's ``qboxlayout.cpp``).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ CHANGES = {"show", "hide", "updateGeometry", "adjustSize", "resize", "addWidget"
 
 
 def called(function: ast.FunctionDef) -> Iterator[tuple[str, bool]]:
-    """The methods that are called inside, and whether on the object itself."""
+    """The methods called inside, and whether on the object itself."""
     for node in ast.walk(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             yield node.func.attr, isinstance(node.func.value, ast.Name) and node.func.value.id == "self"
 
 
 def changing(source: str) -> list[str]:
-    """``Class.method: call`` for what is changed while a size is asked for, by the method or by those of its class that it calls."""
+    """``Class.method: call`` for changes made in size hints, directly or by methods of the class."""
     found = []
     for made in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)):
         methods = {each.name: each for each in made.body if isinstance(each, ast.FunctionDef)}
@@ -69,7 +69,7 @@ FOLLOWS = ("setFixed", "setMinimum", "setMaximum", "setFont", "setIcon", "setPix
 
 
 def set_once(source: str) -> list[str]:
-    """``function: call`` for what is sized, or coloured, as the text is while a widget is made, and not bound to follow it."""
+    """``function: call`` for sizes and colours that depend on the theme, but are set once without a binding."""
     found = []
     for function in (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)):
         if function.name != "__init__" and not function.name.startswith(("_build", "_add")):
@@ -84,6 +84,6 @@ def set_once(source: str) -> list[str]:
 
 
 def test_sizes_follow_the_text_while_what_they_belong_to_is_shown() -> None:
-    """``bind(field.setFixedHeight, lambda: theme().px(84), on="look")``: else a form that is open keeps the size of before."""
+    """``bind(field.setFixedHeight, lambda: theme().px(84), on="look")``: otherwise an open form keeps its old size."""
     found = {path.relative_to(ROOM).as_posix(): set_once(path.read_text(encoding="utf-8")) for path in sorted(ROOM.rglob("*.py"))}
     assert {path: calls for path, calls in found.items() if calls} == {}

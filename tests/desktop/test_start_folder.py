@@ -1,4 +1,4 @@
-"""Where dialogs for files begin."""
+"""The initial folder of file dialogs."""
 
 from __future__ import annotations
 

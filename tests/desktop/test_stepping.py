@@ -1,4 +1,4 @@
-"""The step bar over the real engine: what it says comes next is what happens next."""
+"""The step bar over the real engine: the announced step is the one that runs."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ async def desk(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Desk]:
         made = Desk(engine, model)
         qtbot.addWidget(made.bar)
         yield made
-        made.bar.bridge.ready = False  # a timer that fires now has nobody to ask
+        made.bar.bridge.ready = False  # a timer that fires now finds no engine
 
 
-async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
+async def test_it_shows_the_next_step_and_runs_it(desk: Desk) -> None:
     run_id = await desk.send()
     await desk.until(lambda: desk.says == "Next: Tester calls its model.")
     assert desk.model.requests == []
@@ -84,7 +84,7 @@ async def test_it_says_what_comes_next_and_does_one_step(desk: Desk) -> None:
 
 
 async def test_every_double_click_is_one_step(desk: Desk) -> None:
-    """Also where the click comes between the engine's answer and the news of what waits then."""
+    """Also if the click comes between the engine's answer and the next query."""
     run_id = await desk.send()
     for words in ("Next: Tester calls its model.", "Next: Tester runs Calculator.", "Next: Tester calls its model."):
         await desk.until(lambda words=words: desk.says == words and not desk.bar._busy)  # type: ignore[misc]
@@ -122,7 +122,7 @@ async def test_step_mode_catches_a_run_at_work_and_lets_it_go_again(desk: Desk) 
     assert (await desk.engine.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_paused_run_goes_on_from_here(desk: Desk) -> None:
+async def test_a_paused_run_continues_from_here(desk: Desk) -> None:
     run_id = await desk.send()
     await desk.until(lambda: bool(desk.bar.waiting))
     handle = desk.engine.runs.state_of(run_id)

@@ -1,4 +1,4 @@
-"""Tab goes through what can be seen, in the order in which it is read; F6 goes from part to part."""
+"""Tab visits visible widgets in reading order; F6 goes from part to part."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.fake_bridge import settle
 
 
 async def with_messages(qtbot: QtBot) -> MainWindow:
-    """Eight messages, of which the first were made last, because they were scrolled into view."""
+    """Eight messages, of which the first were created last, because they were scrolled into view."""
     said = [
         TranscriptEntry(Message(id=f"e{n}", workflow_id="w1", run_id=f"r{n // 2}", seq=n, role=role, kind=kind, content=f"{n}\n\n" * 12))
         for n, (role, kind) in enumerate([(MessageRole.USER, "queue"), (MessageRole.ASSISTANT, "reply")] * 4)
@@ -64,7 +64,7 @@ async def test_tab_meets_the_messages_as_they_stand_and_nothing_behind_a_tab(qtb
 
 
 async def test_tab_goes_along_the_header_and_down_the_start_page_to_the_composer(qtbot: QtBot) -> None:
-    """Both buttons of the window's edges came between the pickers and what stands right of them, the start page after the panes."""
+    """Both edge buttons came between the pickers and their right neighbours, the start page after the panes."""
     window = await started(qtbot, transcript=[])
     window.chat.close_workflow()
     await settle()
@@ -129,7 +129,7 @@ async def test_the_frame_of_a_message_is_beside_its_words(qtbot: QtBot) -> None:
     message = view._widgets[view.entries[1]]
 
     def reddest(x: int) -> bool:
-        """Whether the accent is drawn at this place of the message's height."""
+        """Whether the accent colour is drawn at this position of the message's height."""
         picture = view.viewport().grab().toImage()
         colour = picture.pixelColor(message.x() + x, message.y() + message.height() // 2)
         return abs(colour.blue() - accent.blue()) < 40 and abs(colour.red() - accent.red()) < 90

@@ -1,4 +1,4 @@
-"""A stranger adds a section (one file) and a tool (one file): it is found everywhere, and no other file was told of it."""
+"""An outsider adds a section (one file) and a tool (one file): it is found everywhere without changing another file."""
 
 from __future__ import annotations
 

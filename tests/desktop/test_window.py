@@ -66,7 +66,7 @@ def program(qtbot: QtBot) -> Program:
 
 
 async def wait_for(done: Callable[[], bool]) -> None:
-    """Work on another thread ends when it ends."""
+    """Wait for work of another thread."""
     async with asyncio.timeout(20):
         while not done():
             await asyncio.sleep(0.01)
@@ -94,7 +94,7 @@ async def test_the_last_workflow_comes_back_without_the_start_page_before_it(pro
     assert program.window.actions_["rename-workflow"].isEnabled()
 
 
-async def test_one_that_is_gone_gives_a_new_one(program: Program) -> None:
+async def test_a_deleted_one_is_replaced(program: Program) -> None:
     await program.start(workflow="gone")
     assert program.window.chat.workflow_id == ""
     assert not program.window.actions_["rename-workflow"].isEnabled()
@@ -107,7 +107,7 @@ def test_no_two_actions_share_a_shortcut(program: Program) -> None:
     assert program.window.actions_["search-everywhere"].shortcut() == QKeySequence("Ctrl+Shift+F")
 
 
-async def test_layout_is_kept_and_put_back(qtbot: QtBot, program: Program) -> None:
+async def test_the_layout_is_saved_and_restored(qtbot: QtBot, program: Program) -> None:
     await program.start(workflow="w1")
     program.window.resize(1300, 500)
     program.window.toggle_sidebar()
@@ -139,7 +139,7 @@ async def test_panes_float_and_hide(program: Program) -> None:
 
 async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> None:
     await program.start(workflow="w1")
-    for name in ("activity", "context", "tasks", "memory"):  # some are made when they are first shown
+    for name in ("activity", "context", "tasks", "memory"):  # some are created when first shown
         program.window.rail.show_pane(name)
     await settle()
     assert inputs(program.window)
@@ -158,7 +158,7 @@ async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> Non
         ("read_only", "cannot be written"),
     ],
 )
-def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: str, words: str) -> None:
+def test_each_startup_error_is_shown_with_what_to_do(program: Program, code: str, words: str) -> None:
     tried: list[int] = []
     program.window.show_engine_error(StorageError("Because of {x}.", code=code, x="this"), "/data", lambda: tried.append(1))
     page = program.window.pages.currentWidget()
@@ -173,7 +173,7 @@ def test_each_way_not_to_open_is_told_with_what_to_do(program: Program, code: st
 
 
 def test_what_is_typed_before_it_is_open_presses_nothing(qtbot: QtBot, program: Program) -> None:
-    program.window.activateWindow()  # what a window manager does
+    program.window.activateWindow()  # as a window manager does
     qtbot.waitUntil(program.window.isActiveWindow)
     assert program.window.focusWidget() is program.window.opening
     for key in (Qt.Key.Key_Space, Qt.Key.Key_Return):
@@ -279,7 +279,7 @@ def test_large_text_leaves_open_what_is_open(qtbot: QtBot, program: Program) -> 
         assert rail.docks["timeline"].isHidden()
 
 
-def test_closing_tells_once_and_keeps_the_draft(program: Program) -> None:
+def test_closing_signals_once_and_saves_the_draft(program: Program) -> None:
     told: list[int] = []
     program.window.closing.connect(lambda: told.append(1))
     program.window.close()
@@ -567,7 +567,7 @@ async def test_tool_tips_that_name_keys_follow_them(program: Program) -> None:
     window.sidebar.search.setText("nowhere")
     window.sidebar._update_empty_text()
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with F9.")
-    window.actions_.set_shortcuts({})  # as the page of shortcuts does it
+    window.actions_.set_shortcuts({})  # as the shortcuts page does
     assert window.sidebar.new.toolTip() == "New workflow (Ctrl+N)"
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
 
@@ -655,7 +655,7 @@ async def test_a_workflow_in_view_that_the_list_does_not_show_is_acted_on_all_th
     assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]
 
 
-async def test_the_fonts_that_a_desktop_gives_single_kinds_of_widgets_are_taken_back(program: Program, qtbot: QtBot) -> None:
+async def test_fonts_set_by_a_desktop_for_widget_classes_are_removed(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     buttons = program.window.findChildren(QPushButton)
     QApplication.setFont(QFont("DejaVu Sans", 10), "QPushButton")
@@ -664,7 +664,7 @@ async def test_the_fonts_that_a_desktop_gives_single_kinds_of_widgets_are_taken_
     qtbot.waitUntil(lambda: not {button.font().family() for button in buttons} & {"DejaVu Sans"})
 
 
-async def test_on_a_sharper_screen_pictures_are_drawn_anew(program: Program, qtbot: QtBot) -> None:
+async def test_on_a_sharper_screen_images_are_redrawn(program: Program, qtbot: QtBot) -> None:
     with qtbot.waitSignal(theme().changed):
         QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.DevicePixelRatioChange))
 

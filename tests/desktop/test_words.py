@@ -1,4 +1,4 @@
-"""Every text of the window and its settings follows the language, and every control has a name for who cannot see it."""
+"""Every text of the window and settings follows the language, and every control has an accessible name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CONTROLS = (QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBo
 
 
 class Marked(gettext.NullTranslations):
-    """A French catalogue that is never incomplete: each text in guillemets, so that one that stayed behind shows."""
+    """A complete French catalogue with each text in guillemets, so that untranslated ones are visible."""
 
     def gettext(self, message: str) -> str:
         return f"«{message}»"
@@ -57,7 +57,7 @@ def _marked_french(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def windows(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[QWidget]:
-    """The main window with all its panes, and the settings with all their pages."""
+    """The main window with all panes, and the settings with all pages."""
 
     async def checks(_atelier: Any) -> list[Any]:
         return []
@@ -78,7 +78,7 @@ async def windows(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def own(widget: QWidget) -> bool:
-    """Whether we made it: not a part that Qt makes of a field, a scroll bar or a header."""
+    """Whether it is our widget: not a part that Qt creates of a field, scroll bar or header."""
     above = widget.parentWidget()
     inside = isinstance(above, QComboBox | QAbstractSpinBox) or widget.objectName().startswith("qt_")
     popup = type(widget) is QListView and type(above) is QFrame
@@ -93,7 +93,7 @@ def walked(windows: list[QWidget]) -> Iterator[QWidget]:
 
 
 def texts(widget: QWidget) -> dict[str, str]:
-    """All that a widget says, by what says it."""
+    """All texts of a widget, by property."""
     said = {
         "name": widget.accessibleName(),
         "about": widget.accessibleDescription(),
@@ -139,4 +139,4 @@ async def test_every_text_follows_the_language(windows: list[QWidget]) -> None:
 
 DATA = {"Atelier", "First", "diff", "starter", "local", "Ollama", "Ada", "English", "Français", "Assistant", "Researcher"}
 NAMES = re.compile(r"^\w+Tool$|^\w+_\w+$|^Ctrl|^Atelier \d|^/|^https?:|^$|^(Alt\+Haut|Espace|Suppr|Échap|Retour|starter ▾)$")
-"""What is called alike in every language: names of tools, places and servers; and keys, which Qt translates."""
+"""Texts that are equal in every language: names of tools, places and servers; and keys, which Qt translates."""

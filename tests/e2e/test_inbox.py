@@ -49,7 +49,7 @@ def test_what_finishes_out_of_sight_is_news_until_it_is_dismissed(open_desk: Ope
     desk.action("show-questions")
     server.free(gate)
     card = desk.find(f"inbox-ended-{workflow_id}")
-    assert "completed" in rendered(card)
+    assert "done" in rendered(card)
     desk.click(f"inbox-dismiss-{workflow_id}")
     desk.gone(f"inbox-ended-{workflow_id}")
     assert not desk.engine(lambda a: a.workflows.get(workflow_id)).unread

@@ -59,7 +59,6 @@ def _wrong(widget: QWidget, root: QWidget) -> Iterator[str]:
     yield from _overlaps(widget)
 
 
-# -- texts ----------------------------------------------------------------------------------------------------------------------------
 def _cut(widget: QWidget) -> str:
     """What of its text has no room; empty where all has. The rows of lists end in an ellipsis by themselves."""
     if isinstance(widget, QLabel):
@@ -111,7 +110,6 @@ def _cut_button(button: QAbstractButton) -> str:
     return _lacking(button.text(), button.fontMetrics(), room)
 
 
-# -- places ---------------------------------------------------------------------------------------------------------------------------
 def _clipped(widget: QWidget, root: QWidget) -> str:
     """What of a control cannot be seen and cannot be scrolled to either."""
     box, at = widget.rect(), widget

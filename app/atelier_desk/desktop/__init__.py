@@ -1,8 +1,9 @@
 """The Qt desktop: the only package that imports Qt.
 
-Qt's binding puts a function of its own in place of Python's import. For its optional names (``from __feature__ import snake_case``), which
-nothing here uses, that one reads the source of every module that is imported from then on, and Python keeps what was read: a tenth of the
-time of a start and 8 MB. The binding keeps the function it took the place of; that one is put back.
+PySide6 replaces Python's ``__import__`` with a function of its own, for an optional feature that nothing here uses
+(``from __feature__ import snake_case``). That function reads the source of every module imported afterwards, and
+Python caches it: a tenth of the start-up time and 8 MB. PySide6 keeps a reference to the original function, which is
+restored here.
 """
 
 from __future__ import annotations

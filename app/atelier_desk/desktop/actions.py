@@ -1,6 +1,7 @@
-"""The one registry of actions: menus, shortcuts and the command palette all read it.
+"""The registry of actions, read by menus, shortcuts and the command palette.
 
-A window's method becomes an action with ``@action("new-workflow", N_("New workflow"), shortcut="Ctrl+N", group="workflow")``.
+A method of the window becomes an action with ``@action("new-workflow", N_("New workflow"), shortcut="Ctrl+N",
+group="workflow")``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from atelier_desk.desktop.widgets.bindings import Sentence, sentence
 from atelier_desk.support.i18n import N_, _
 
 Early = Literal["", "now", "later"]
-"""What becomes of an action asked for before the engine is open: nothing, it is done at once, or as soon as the engine is open."""
+"""When an action runs that is triggered before the engine opens: never (""), at once, or later."""
 
 Method = TypeVar("Method", bound=Callable[..., object])
 
@@ -35,7 +36,12 @@ GROUPS = {
 
 @dataclass(frozen=True, slots=True)
 class ActionSpec:
-    """What an action is; ``text`` is an English ``N_`` string. ``keywords`` help the palette's search."""
+    """The definition of an action.
+
+    Attributes:
+        text: an English ``N_`` string.
+        keywords: more search terms for the palette.
+    """
 
     name: str
     text: str
@@ -50,7 +56,7 @@ class ActionSpec:
 def action(
     name: str, text: str, *, group: str, shortcut: str = "", icon: str = "", keywords: str = "", checkable: bool = False, early: Early = ""
 ) -> Callable[[Method], Method]:
-    """Make a method of a window an action; it is called with nothing, or with the new state when it is checkable."""
+    """Make a window's method an action; it is called without arguments, or with the new state when checkable."""
 
     def register(method: Method) -> Method:
         method._action_spec = ActionSpec(name, text, group, shortcut, icon, keywords, checkable, early)  # type: ignore[attr-defined]
@@ -60,10 +66,10 @@ def action(
 
 
 class ActionRegistry(QObject):
-    """The actions of one window, in the order of their definition; ``add`` brings more at run time.
+    """The actions of one window, in the order of their definition; ``add`` registers more at run time.
 
     Signals:
-        shortcuts_changed: other keys do something now.
+        shortcuts_changed: the keys of some actions have changed.
     """
 
     shortcuts_changed = Signal()
@@ -81,7 +87,7 @@ class ActionRegistry(QObject):
                     self.add(spec, attribute.__get__(window))
 
     def add(self, spec: ActionSpec, run: Callable[..., object], after: str = "") -> QAction:
-        """Register an action of the window, behind the one called ``after``; a name that is there already is an error."""
+        """Register an action of the window, placed after the one called ``after``. A duplicate name is an error."""
         if spec.name in self._entries:
             raise ValueError(f"action {spec.name!r} is registered already")
         made = bind_text(QAction(self), spec.text)
@@ -90,7 +96,8 @@ class ActionRegistry(QObject):
         made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
         made.setShortcut(self._chosen.get(spec.name, spec.shortcut))
         made.triggered.connect(lambda on: self._do(spec, (lambda: run(on)) if spec.checkable else run))
-        self._window.addAction(made)  # whole by now: the window's event filters see each change of an action it has
+        # Complete before this line: the window's event filters see every later change of the action.
+        self._window.addAction(made)
         order = list(self._entries)
         order.insert(order.index(after) + 1 if after else len(order), spec.name)
         known = self._entries | {spec.name: (spec, made)}
@@ -98,12 +105,12 @@ class ActionRegistry(QObject):
         return made
 
     def hold(self) -> None:
-        """From now on nothing is done that needs the engine, until ``release``."""
+        """Ignore or postpone actions, as their ``early`` says, until ``release`` is called."""
         if self._later is None:
             self._later = {}
 
     def release(self) -> None:
-        """The engine is open: do what was asked for meanwhile and can wait."""
+        """The engine is open: run the postponed actions."""
         later, self._later = self._later or {}, None
         for run in later.values():
             run()
@@ -115,7 +122,10 @@ class ActionRegistry(QObject):
             self._later[spec.name] = run
 
     def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
-        """Keys by action in place of its own, empty for none (``settings.shortcuts``); an action that is not there is left alone."""
+        """Replace default keys by action name; empty means no shortcut (``settings.shortcuts``).
+
+        Unknown names are left alone.
+        """
         if chosen == self._chosen:
             return
         self._chosen = dict(chosen)
@@ -124,7 +134,7 @@ class ActionRegistry(QObject):
         self.shortcuts_changed.emit()
 
     def holder(self, keys: QKeySequence, name: str) -> ActionSpec | None:
-        """The action that has these keys, other than the one called ``name``."""
+        """The action with these keys, other than the one called ``name``."""
         return next((spec for spec, made in self if spec.name != name and not keys.isEmpty() and made.shortcut() == keys), None)
 
     def __getitem__(self, name: str) -> QAction:
@@ -134,7 +144,7 @@ class ActionRegistry(QObject):
         return iter(self._entries.values())
 
     def fill(self, menu: QMenu) -> None:
-        """Put every action into a menu, one submenu a group."""
+        """Add every action to a menu, one submenu per group."""
         menu.clear()
         for group, title in GROUPS.items():
             entries = [made for spec, made in self if spec.group == group]
@@ -147,7 +157,7 @@ class ActionRegistry(QObject):
 
 
 def registry_of(widget: QWidget) -> ActionRegistry | None:
-    """The actions of the window that a widget, or a window above which it was opened, belongs to."""
+    """The actions of the window that a widget belongs to, or of the window it was opened from."""
     above: QWidget | None = widget
     while above is not None:
         found = above.findChild(ActionRegistry, options=Qt.FindChildOption.FindDirectChildrenOnly)
@@ -158,7 +168,7 @@ def registry_of(widget: QWidget) -> ActionRegistry | None:
 
 
 def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: str = "") -> str:
-    """Why keys cannot be the shortcut of the action called ``name``, as a ``Sentence``; empty when they can."""
+    """Why these keys cannot be the shortcut of the action called ``name``, as a ``Sentence``; empty when they can."""
     holder = registry.holder(keys, name) if registry is not None else None
     if keys.isEmpty():
         return ""
@@ -166,7 +176,7 @@ def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: st
         text, native = holder.text, QKeySequence.SequenceFormat.NativeText
         again = N_("{keys} is used by “{action}”. Change or clear that one first.")
         return Sentence(lambda: _(again, keys=keys.toString(native), action=_(text)))
-    pressed = keys[0]  # type: ignore[index]  # the stubs of PySide6 do not know it
+    pressed = keys[0]  # type: ignore[index]  # missing in the stubs of PySide6
     held = Qt.KeyboardModifier
     if pressed.keyboardModifiers() & (held.ControlModifier | held.AltModifier | held.MetaModifier):
         return ""
@@ -176,5 +186,5 @@ def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: st
 
 
 def shortcut_text(made: Any) -> str:
-    """The keys of an action as the platform writes them."""
+    """The keys of an action in the platform's notation."""
     return str(made.shortcut().toString(QKeySequence.SequenceFormat.NativeText))

@@ -1,4 +1,4 @@
-"""The ready agents in the window: what a menu of them shows."""
+"""The gallery of ready-made agents, as a menu."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def ready_agents(taken: Container[str] = ()) -> list[PickerItem]:
-    """Those of the gallery whose names are not ``taken``, by key, found in every language."""
+    """Agents of the gallery whose names are not ``taken``, by key; names are compared in every language."""
     items = (PickerItem(each.key, _(each.name), "", _(each.purpose), also=in_every_language(each.name)) for each in READY)
     return [each for each in items if each.text not in taken]
 
 
 def open_gallery(at: QWidget, chosen: Callable[[str], object]) -> PickerMenu:
-    """A menu of all ready agents below a button; ``chosen`` gets a key."""
+    """A menu of all ready-made agents below a button; ``chosen`` receives a key."""
     menu = bind_text(PickerMenu(at), name=N_("Ready agents"))
     menu.chosen.connect(chosen)
     menu.closed.connect(menu.deleteLater)

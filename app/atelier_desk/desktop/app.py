@@ -1,4 +1,4 @@
-"""The desktop program: window first, engine after, and an orderly end."""
+"""The desktop program: shows the window, opens the engine, and closes both in order."""
 
 from __future__ import annotations
 
@@ -35,17 +35,19 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
 
 SAVE_S = 0.5
-"""How long the closing window waits for its layout to be kept."""
+"""How long the closing window waits for its layout to be saved."""
 SIGNAL_POLL_MS = 100
 MOST_ENDS = 20
-"""So often Qt's loop may be ended from outside before the program stops waiting in it for its end."""
+"""How many times Qt's loop may be ended from outside before the program stops waiting for the engine in it."""
 FIRST_PAINT_S = 1.0
 SWITCH_S = 0.0002
-"""How long the engine's thread may hold the interpreter when the window wants it. Python's own 5 ms add up to stalls of 100 ms, because
-every call into Qt gives the interpreter away and asks for it again; 1 ms still did to 45 to 75 ms now and then (``bench_desktop``,
-``bench_team_window``)."""
+"""Seconds the engine's thread may hold the interpreter while the window waits for it.
+
+Python's default of 5 ms adds up to stalls of 100 ms, because every call into Qt releases the interpreter and acquires
+it again; 1 ms still gave stalls of 45 to 75 ms (``bench_desktop``, ``bench_team_window``).
+"""
 FIRST_PAINT_FILE = "window.json"
-"""A copy of what the first paint needs (theme, scale, language, geometry), read before the database is open."""
+"""A copy of what the first paint needs (theme, scale, language, geometry), readable before the database is open."""
 
 
 def main(
@@ -56,13 +58,13 @@ def main(
     quick: bool = False,
     painted: Callable[[], object] = lambda: None,
 ) -> int:
-    """Open the desktop on a data folder and run it to its end.
+    """Open the desktop on a data folder and run it until it is closed.
 
     Args:
         data_dir: an absolute folder, or None for the default place.
         argv: the command line, for ``--lang``, ``--log-level`` and ``--accept-loss``.
-        quick: open the small window for one question too.
-        opener: gives the context manager that opens the engine; tests and benches bring their own.
+        quick: open the quick ask window too.
+        opener: returns the context manager that opens the engine; tests and benches bring their own.
         painted: called after the first paint, before the engine is opened.
     """
     sys.setswitchinterval(SWITCH_S)
@@ -71,7 +73,7 @@ def main(
     assert isinstance(qt, QApplication)
     qt.setApplicationName("Atelier")
     composing()
-    qt.setDesktopFileName("org.atelier_desk.Atelier")  # the file in packaging/linux, without its ending
+    qt.setDesktopFileName("org.atelier_desk.Atelier")  # the file in packaging/linux, without its extension
     qt.setQuitOnLastWindowClosed(False)
     program = Program(qt, data_dir, argv, opener)
     program.quick, program.painted = quick, painted
@@ -79,7 +81,7 @@ def main(
 
 
 class Program(QObject):
-    """One run of the desktop: holds bridge and window, opens and closes the engine."""
+    """One run of the desktop: owns bridge and window, opens and closes the engine."""
 
     _raise_asked = Signal()
     _quick_asked = Signal()
@@ -92,7 +94,7 @@ class Program(QObject):
         self._level = _option(argv, "--log-level") or "INFO"
         self._language = _option(argv, "--lang") or os.environ.get("ATELIER_LANG", "")
         self._accept_loss = "--accept-loss" in argv
-        look = self._load_first_paint()
+        layout = self._load_first_paint()
         self._closing = False
         self.quick = False
         self.painted: Callable[[], object] = lambda: None
@@ -102,11 +104,11 @@ class Program(QObject):
         self.bridge = Bridge(data_dir, opener=opener or self._open)
         self.crash = CrashHandler(data_dir / "logs" if data_dir is not None else None, self._crashed.emit)
         self.crash.install()
-        theme().install(look.get("theme", "system"), int(look.get("font_scale", 100)))
+        theme().install(layout.get("theme", "system"), int(layout.get("font_scale", 100)))
         self._shown_language = ""
-        self._switch_language(self._language or look.get("language", "system"))
+        self._switch_language(self._language or layout.get("language", "system"))
         self.window = MainWindow(self.bridge)
-        self.window.restore_layout(look.get("window", {}))
+        self.window.restore_layout(layout.get("window", {}))
         self._layout_saver = LayoutKeeper(self.window, self._save_window_later)
         self._connect()
         self._follow_settings()
@@ -117,23 +119,22 @@ class Program(QObject):
         self._crashed.connect(self._show_crash)
         self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_text(step)))
         self.window.closing.connect(self._on_closing)
-        self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the desktop's session ends
+        self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the user logs out
         self.window.language_requested.connect(self._on_language)
         self.bridge.engine_opened.connect(lambda: self.bridge.jobs.start(self._on_opened()))
         self.bridge.engine_failed.connect(self._on_failed)
         self.bridge.engine_closed.connect(self._on_closed)
         self.bridge.changed.connect(self._on_changed)
 
-    # -- running --------------------------------------------------------------------------------------------------------------
     def run(self) -> int:
-        """Paint the window, then call ``painted`` and load everything else; returns the exit status."""
+        """Paint the window, call ``painted``, then load everything else; returns the exit status."""
         self.window.show()
         self._paint_first()
         self.painted()
         import asyncio
 
-        # Whole before a second thread imports it: a half imported pydantic imports more when it is asked for an attribute, which fails now
-        # and then when two threads do it.
+        # Imported completely before a second thread imports it: a partly imported pydantic imports more on attribute
+        # access, which sometimes fails when two threads do it.
         import pydantic.main  # noqa: F401
         import qasync
 
@@ -152,8 +153,10 @@ class Program(QObject):
         return 0
 
     def _run_to_the_end(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Run the loop until the engine is closed. The desktop may end Qt's loop before that, as when its session ends or the program is
-        told to quit from the dock: that is a wish to close, and what has to be kept is kept all the same.
+        """Run the loop until the engine is closed.
+
+        The desktop may end Qt's loop earlier, at logout or when the program is quit from the dock. That is treated as
+        closing the window: everything is still saved.
         """
         assert self._closed is not None
         over = loop.create_task(self._closed.wait())
@@ -167,22 +170,22 @@ class Program(QObject):
             else:
                 return
         over.cancel()
-        self.bridge.stop_engine()  # it closes on its own thread, which is waited for
+        self.bridge.stop_engine()  # it closes on its own thread, which is joined
 
     def _paint_first(self) -> None:
-        """Turn Qt's loop until the window was painted, or a second has passed (a desktop may hide it)."""
+        """Process events until the window was painted, or for a second (the desktop may hide the window)."""
         watcher = _PaintWatcher(self.window)
         until = time.monotonic() + FIRST_PAINT_S
         while not watcher.painted and time.monotonic() < until:
             self._qt.processEvents(QEventLoop.ProcessEventsFlag.ExcludeUserInputEvents | QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 50)
 
     def _handle_signals(self) -> None:
-        """Ctrl-C, a polite kill and the end of the terminal close the window the same way a person does; a second one kills."""
+        """SIGINT, SIGTERM and SIGHUP close the window as the user does; a second signal kills the program."""
         for number in ending_signals():
-            with contextlib.suppress(ValueError):  # not on the main thread, in a test
+            with contextlib.suppress(ValueError):  # not on the main thread: tests
                 signal.signal(number, self._on_signal)
         ticking = QTimer(self)
-        ticking.timeout.connect(lambda: None)  # lets Python look at signals while Qt waits
+        ticking.timeout.connect(lambda: None)  # lets Python handle signals while Qt waits
         ticking.start(SIGNAL_POLL_MS)
 
     def _on_signal(self, _number: int, _frame: object) -> None:
@@ -192,7 +195,7 @@ class Program(QObject):
 
     @asynccontextmanager
     async def _open(self, data_dir: Path | None) -> AsyncIterator[Any]:
-        """On the engine's thread: open the engine and answer other processes of the same user."""
+        """On the engine's thread: open the engine and serve other processes of the same user."""
         from atelier_desk.engine.atelier import Atelier
         from atelier_desk.engine.ipc.server import IpcServer
 
@@ -209,19 +212,18 @@ class Program(QObject):
         logs.set_up(folder, self._level)
 
     def _on_raise(self) -> bool:
-        """From the engine's thread: a second start wants the window."""
+        """On the engine's thread: a second start asks for the window."""
         self._raise_asked.emit()
         return True
 
     def _on_quick(self) -> bool:
-        """From the engine's thread: another process wants the small window."""
+        """On the engine's thread: another process asks for the quick ask window."""
         self._quick_asked.emit()
         return True
 
-    # -- engine ---------------------------------------------------------------------------------------------------------------
     async def _on_opened(self) -> None:
         settings = await self.bridge.engine.settings.get()
-        self._follow_language(settings.language)  # an engine that is opened again takes the stored one itself
+        self._follow_language(settings.language)  # an engine that is reopened applies the stored language itself
         await self.window.start(settings)
         self._layout_saver.start()
         _calm_collector()
@@ -235,7 +237,7 @@ class Program(QObject):
 
     @staticmethod
     async def _clear_left() -> None:
-        """Delete the files for the browser that a killed program has left, and give back the memory that the start needed."""
+        """Delete browser files left by a killed program, and return the memory used for starting up."""
         import asyncio
 
         from atelier_desk.desktop.chat.cards.browser_page import clear_left
@@ -254,7 +256,7 @@ class Program(QObject):
     def _follow_language(self, chosen: str) -> None:
         wanted = self._language or chosen
         code = wanted if wanted in LANGUAGES else system_language()
-        if code != self._shown_language or code != language():  # the engine sets the stored one while it opens
+        if code != self._shown_language or code != language():  # the engine sets the stored one while opening
             self._switch_language(code)
 
     def _save_first_paint(self, *_look: object) -> None:
@@ -273,7 +275,7 @@ class Program(QObject):
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == "settings" and key != "window":
             if key == "language":
-                self._language = ""  # a choice made now is stronger than the command line's
+                self._language = ""  # a choice made now overrides the command line
             self.bridge.jobs.start(self._publish())
         elif topic == "data" and not self._closing:
             self.window.sidebar.foot.show_connection("moved" if key == "moved" else "ready")
@@ -281,7 +283,6 @@ class Program(QObject):
     async def _publish(self) -> None:
         await self.window.settings.publish(await self.bridge.engine.settings.get())
 
-    # -- language ---------------------------------------------------------------------------------------------------------------
     def _on_language(self, code: str) -> None:
         self._language = ""
         self._switch_language(code)
@@ -293,7 +294,6 @@ class Program(QObject):
 
         self._shown_language = switch_language(code)
 
-    # -- the end ----------------------------------------------------------------------------------------------------------------
     def _on_closing(self) -> None:
         if self._closing:
             return
@@ -310,7 +310,7 @@ class Program(QObject):
         import asyncio
 
         try:
-            if self.bridge.ready and self.window.presenter is not None:  # one that was never filled has nothing to keep
+            if self.bridge.ready and self.window.presenter is not None:  # without a presenter there is nothing to save
                 async with asyncio.timeout(SAVE_S):
                     await self._save_window()
         finally:
@@ -321,17 +321,19 @@ class Program(QObject):
             self.bridge.jobs.start(self._save_window())
 
     async def _save_window(self) -> None:
-        kept = self.window.layout_state()
-        settings = await self.bridge.engine.settings.update(window=kept)
+        layout = self.window.layout_state()
+        settings = await self.bridge.engine.settings.update(window=layout)
         self._write_first_paint(settings)
 
     def _on_closed(self) -> None:
         if self._closing and self._closed is not None:
             self._closed.set()
 
-    # -- crash ------------------------------------------------------------------------------------------------------------------
     def _show_crash(self, text: str, path: str) -> None:
-        """Tell the person, keep the draft, offer to copy the report. What fails again meanwhile has its report in the folder of logs."""
+        """Show a crash report, save the draft, offer to copy the report.
+
+        While the dialog is open, further errors are only written to the log folder.
+        """
         from atelier_desk.desktop.widgets.message_box import MessageBox
 
         self.window.save_draft()
@@ -348,7 +350,6 @@ class Program(QObject):
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         box.open()
 
-    # -- first look ---------------------------------------------------------------------------------------------------------------
     def _first_paint_path(self) -> Path | None:
         return self._data_dir / FIRST_PAINT_FILE if self._data_dir is not None else None
 
@@ -357,29 +358,29 @@ class Program(QObject):
         if path is None or not path.is_file():
             return {}
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return kept if isinstance(kept, dict) else {}
+        return stored if isinstance(stored, dict) else {}
 
     def _write_first_paint(self, settings: Settings) -> None:
         path = self._first_paint_path()
         if path is None:
             return
-        kept = {
+        stored = {
             "theme": settings.theme,
             "font_scale": settings.font_scale,
             "language": settings.language,
             "window": {key: value for key, value in settings.window.items() if key != "workflow"},
         }
-        with contextlib.suppress(OSError):  # only a copy: without it the first paint uses the defaults
+        with contextlib.suppress(OSError):  # only a copy: without it the first paint uses defaults
             temporary = path.with_suffix(".tmp")
-            temporary.write_text(json.dumps(kept), encoding="utf-8")
+            temporary.write_text(json.dumps(stored), encoding="utf-8")
             temporary.replace(path)
 
 
 class _PaintWatcher(QObject):
-    """Knows whether a window was painted; installs and removes itself."""
+    """Detects the first paint of a window; installs and removes itself."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -397,7 +398,7 @@ class _PaintWatcher(QObject):
 
 
 def _calm_collector() -> None:
-    """Take what is loaded by now out of the garbage collector's rounds: going through all of it holds the window up for 100 ms."""
+    """Exclude everything loaded so far from garbage collection: a full collection blocks the window for 100 ms."""
     import gc
 
     gc.collect()

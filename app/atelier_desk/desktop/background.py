@@ -1,4 +1,7 @@
-"""The end of what works out of sight: a dot in the list until it is opened, and a word about it, here or from the desktop."""
+"""Notifications about runs that end in the background.
+
+An unread dot in the list until the workflow is opened, and a message in the window or from the desktop.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,14 @@ ENDS = {
     "abandoned": N_("The agent gave up on “{name}”"),
     "limited": N_("“{name}” reached a limit"),
 }
-"""What is told of; what a person stopped or must answer is not news, or is told elsewhere."""
+"""Ends that are announced.
+
+Not those a user caused, nor questions and approvals, which have notifications of their own.
+"""
 
 
 class BackgroundWatch(QObject):
-    """Watches the ends of all workflows' turns."""
+    """Watches all workflows for runs that end."""
 
     def __init__(self, window: WindowParts) -> None:
         super().__init__(window)
@@ -59,12 +65,12 @@ class BackgroundWatch(QObject):
         self._withdraw(workflow_id)
 
     def _withdraw(self, workflow_id: str) -> None:
-        """What a message tells of is no news any more."""
+        """Withdraw the message about a workflow that has been opened."""
         if (toast := self._toasts.get(workflow_id)) is not None:
             toast.dismiss()
 
     async def _announce(self, workflow_id: str, words: str) -> None:
-        """Who sees it needs no message; who listens to a screen reader does."""
+        """Sighted users need no message about the workflow in view; a screen reader does."""
         workflow = await self._window.bridge.engine.workflows.get(workflow_id)
         announce(QApplication.activeWindow() or self._window, _(words, name=workflow.name))
 
@@ -77,12 +83,12 @@ class BackgroundWatch(QObject):
             self._window.chat.open_workflow(workflow_id)
 
         attention = self._window.presenter.attention
-        told = attention.notify("Atelier", plain(text), open_it)
-        if not in_view and not (told and attention.seen_outside):
+        shown = attention.notify("Atelier", plain(text), open_it)
+        if not in_view and not (shown and attention.seen_outside):
             self._show(workflow_id, text, open_it)
 
     def _show(self, workflow_id: str, text: str, open_it: Callable[[], object]) -> None:
-        """In the window; until it was seen there when nobody looks at it now."""
+        """Show a message in the window; it stays until seen when the window is not active."""
         self._withdraw(workflow_id)
         toast = self._window.toasts.show(text, _("Open"), open_it, lasting=not self._window.isActiveWindow())
         self._toasts[workflow_id] = toast

@@ -1,9 +1,10 @@
-"""Between two threads: the window's coroutines call the engine, the engine's events reach the window.
+"""The bridge between two threads: the window's coroutines call the engine, the engine's events reach the window.
 
-``await bridge.engine.workflows.rename(id, name)`` runs on the engine's loop; events come back through one deque and one pending wake-up
-signal, are drained at 30 Hz and joined: a thousand tokens become thirty events for each run that streams.
+``await bridge.engine.workflows.rename(id, name)`` runs on the engine's loop. Events come back through one deque and
+one pending wake-up signal; they are drained at 30 Hz and coalesced, so a thousand tokens become thirty events per
+streaming run.
 
-asyncio, logging and the classes of what is streamed are imported when they are first needed: the window is painted before that.
+asyncio, logging and the classes of stream events are imported on first use: the window is painted before that.
 """
 
 from __future__ import annotations
@@ -30,28 +31,28 @@ if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
 
 DRAIN_MS = 33
-"""Milliseconds between two drains while events come: 30 Hz."""
+"""Milliseconds between two drains while events arrive: 30 Hz."""
 AT_ONCE_S, FRAME_MS = 0.006, 16
-"""So long the widgets are told at once; what is left comes a frame later, so that the window is painted in between."""
+"""Seconds for notifying widgets, and milliseconds of pause before the rest, so that the window can repaint."""
 
 _TEXT = frozenset({"token", "reasoning"})
 
 Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
-"""Gives the asynchronous context manager that opens the engine."""
+"""Returns the asynchronous context manager that opens the engine."""
 
 
 class Change(NamedTuple):
-    """Something that screens list was changed."""
+    """Something that lists on the screen show has changed."""
 
     topic: Topic
     id: str
 
 
 class Bridge(QObject):
-    """What widgets hold of the engine.
+    """The widgets' access to the engine.
 
     Attributes:
-        jobs: what the window started and outlives its widgets; the others have jobs of their own.
+        jobs: work started by the window that outlives its widgets; widgets have jobs of their own.
 
     Signals:
         stream_event: a ``StreamEvent``, in order, the tokens of each run joined.
@@ -92,7 +93,6 @@ class Bridge(QObject):
         self.ready = False
         self._closing = False
 
-    # -- life -----------------------------------------------------------------------------------------------------------------
     def start_engine(self) -> None:
         """Open the engine on its own thread; ``engine_opened`` or ``engine_failed`` follows."""
         from atelier_desk.desktop.engine_thread import EngineThread, open_engine
@@ -118,7 +118,7 @@ class Bridge(QObject):
             self._thread.stop()
 
     def wait_closed(self, timeout_s: float) -> bool:
-        """Block until the engine's thread ended; for the very end of the program."""
+        """Block until the engine's thread has ended; only for the very end of the program."""
         if self._thread is not None:
             self._thread.join(timeout_s)
             return not self._thread.is_alive()
@@ -128,25 +128,26 @@ class Bridge(QObject):
     def data_dir(self) -> Path | None:
         return self._data_dir
 
-    # -- calls ----------------------------------------------------------------------------------------------------------------
     @property
     def engine(self) -> EngineCalls:
-        """The engine's services. Awaiting one of their methods runs it on the engine's loop; cancelling one side cancels the other.
+        """The engine's services.
 
-        Raises, when it is awaited:
+        Awaiting a method runs it on the engine's loop; cancellation passes in both directions.
+
+        Raises, when awaited:
             RuntimeError: the engine is not open.
-            CancelledError: the program closes; a timer that fires now has nobody to tell.
-            AtelierError: whatever the engine raised.
+            CancelledError: the program is closing, so no widget is left to answer.
+            AtelierError: raised by the engine.
         """
         return self._remote
 
     @property
     def opened(self) -> Atelier | None:
-        """See ``remote.Engine``: nothing but the classes of its services may be looked at from here."""
+        """See ``engine_proxy.Engine``: only the classes of its services may be inspected from this thread."""
         return self._thread.engine if self._thread is not None else None
 
     async def run(self, service: str, method: str, args: tuple[object, ...], fields: dict[str, object]) -> Any:
-        """Call a coroutine method on the engine's loop and await its result here. For ``engine`` alone."""
+        """Call a coroutine method on the engine's loop and await its result here. Only for ``engine``."""
         import asyncio
 
         if self._closing:
@@ -155,16 +156,15 @@ class Bridge(QObject):
         if thread is None or opened is None:
             raise RuntimeError("the engine is not open")
         owner = attrgetter(service)(opened) if service else opened
-        # The coroutine is only made here: it begins on the engine's loop.
+        # Only created here: it starts on the engine's loop.
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop))
 
     def _report(self, problem: str) -> None:
-        with contextlib.suppress(RuntimeError):  # the window is gone already
+        with contextlib.suppress(RuntimeError):  # the window was already deleted
             self.failed.emit(problem)
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _attach(self, engine: Atelier) -> None:
-        """On the engine's thread: subscribe before anybody can miss an event."""
+        """On the engine's thread: subscribe before any event can be missed."""
         engine.bus.subscribe(self.post)
         engine.bus.on_changed(lambda topic, id: self.post(Change(topic, id)))
         engine.bus.on_failure(lambda _name, error: self._report(error_text(error)))
@@ -177,7 +177,7 @@ class Bridge(QObject):
         self.engine_opened.emit()
 
     def post(self, news: StreamEvent | Change) -> None:
-        """From the engine's thread: queue one event or change and wake the window if nobody did."""
+        """On the engine's thread: queue one event or change, and wake the window unless a wake-up is pending."""
         self._queue.append(news)
         if not self._pending:
             self._pending = True
@@ -189,12 +189,13 @@ class Bridge(QObject):
 
     def _drain(self) -> None:
         self._pending = False
-        if not self.ready:  # closing: nobody shows it any more, and it is all in the journal
+        if not self.ready:  # closing: no longer shown, and everything is in the journal
             self._queue.clear()
             self._joined.clear()
             return
         until = time.perf_counter() + AT_ONCE_S
-        if not self._joined:  # what is left over is joined already: on a busy machine joining it again each frame cost more than telling it
+        # The rest is joined already: on a busy machine joining it again each frame cost more than delivering it.
+        if not self._joined:
             batch: list[StreamEvent | Change] = []
             while self._queue:
                 batch.append(self._queue.popleft())
@@ -209,15 +210,16 @@ class Bridge(QObject):
                 break
         if self._joined:
             self._drainer.start(FRAME_MS)
-        elif self._queue:  # it came while others were told, and its wake-up found the timer running
+        elif self._queue:  # it arrived during delivery, when the timer was running already
             self._drainer.start(DRAIN_MS)
 
 
 def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
-    """Join the tokens (and the reasoning) of each run, also where several stream at once; keep one of several equal changes, the first.
+    """Join the text and reasoning tokens of each run, and drop repeated changes, keeping the first.
 
-    A joined text stands where its first word stood. The events of one run keep their order, and every other event of a workflow ends
-    the texts of that workflow: a parent never hears of its sub-agent's end before the sub-agent's last words.
+    A joined text takes the place of its first token. The events of one run keep their order, and any other event of a
+    workflow ends the pending texts of that workflow: a parent is never notified of its sub-agent's end before the
+    sub-agent's last tokens.
     """
     from atelier_desk.domain.stream.payloads import TextPayload
 
@@ -257,7 +259,10 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
 
 
 def _continues(first: TextPayload, words: TextPayload) -> bool:
-    """Whether words belong to the text that began so. One that makes what came before a thought begins anew."""
+    """Whether tokens continue the text that started with ``first``.
+
+    A token that turns earlier text into reasoning starts a new one.
+    """
     from atelier_desk.domain.stream.payloads import Reasoning
 
     turns = isinstance(words, Reasoning) and words.all_before

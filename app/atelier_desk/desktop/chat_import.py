@@ -1,4 +1,4 @@
-"""Importing workflows, and chats that other programs exported: choosing a file, seeing what is in it, choosing chats, undo."""
+"""Import workflows and chats exported from other programs: choose a file, preview it, select chats, undo."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 KINDS = N_("Workflows and chats (*.json *.zip)")
 POLL_MS = 200
-"""How often the progress of the engine is looked at."""
+"""Milliseconds between two readings of the engine's progress."""
 
 
 class Importer(QObject):
-    """Takes files: a workflow at once, chats after a choice.
+    """Imports files: workflows at once, chats after a selection.
 
     Signals:
-        imported: the workflow with this id came in.
-        said: what happened with a workflow, or why nothing did.
+        imported: the workflow with this id was imported.
+        said: the outcome of importing a workflow, or why it failed.
     """
 
     imported = Signal(str)
@@ -44,11 +44,11 @@ class Importer(QObject):
         self._bridge, self._widget = bridge, parent
 
     def ask(self) -> None:
-        """Ask for a file."""
+        """Ask for a file and import it."""
         ask_open(self._widget, _("Import workflow or chats"), _(KINDS), self.import_file)
 
     def import_file(self, path: Path) -> None:
-        """Import a file, however it was handed over."""
+        """Import a file, chosen or dropped."""
         self._bridge.jobs.once(("import", str(path)), lambda: self._import_file(path))
 
     async def _import_file(self, path: Path) -> None:
@@ -62,7 +62,7 @@ class Importer(QObject):
         self.imported.emit(done.workflow.id)
 
     async def import_dropped(self, paths: list[str]) -> list[str]:
-        """Import those of some files that are workflows or exports of chats; gives the others."""
+        """Import those files that are workflows or exported chats; returns the others."""
         others = []
         for name in paths:
             path = Path(name)
@@ -74,10 +74,10 @@ class Importer(QObject):
 
 
 class ChatImportDialog(QDialog):
-    """``chat-import``: what a file of chats holds, a tick for each that shall come in, and what came of it with an undo.
+    """``chat-import``: the chats in a file with a check box each, then the result with an undo.
 
     Signals:
-        opened: show the workflow with this id: the one that came in.
+        opened: show the imported workflow with this id.
     """
 
     opened = Signal(str)
@@ -108,7 +108,7 @@ class ChatImportDialog(QDialog):
         self.import_button.setDefault(True)
         for button in (self.all, self.none, self.undo, self.close_):
             button.setAutoDefault(False)
-        self._choice = QWidget(self)  # keeps its place while there is nothing to choose from
+        self._choice = QWidget(self)  # keeps its place while there is nothing to select
         line = fill(QHBoxLayout(), (self.filter, 1), self.all, self.none, spacing=8)
         fill(QVBoxLayout(self._choice), line, (self.list, 1), margins=(0, 0, 0, 0), spacing=10)
         foot = fill(QHBoxLayout(), self.undo, 1, self.close_, self.import_button, spacing=8)
@@ -121,7 +121,6 @@ class ChatImportDialog(QDialog):
         bind(self._fill, on="language")
         self._work(self._preview_file, N_("Reading the file…"))
 
-    # -- work -------------------------------------------------------------------------------------------------------------------------
     def _work(self, work: Callable[[], object], what: str) -> None:
         self._read = (0, 0)
         self._timer.start()
@@ -131,7 +130,7 @@ class ChatImportDialog(QDialog):
         self._enable()
 
     def _progress(self, done: int, total: int) -> None:
-        """Called by the engine's thread."""
+        """Called on the engine's thread."""
         self._read = (done, total)
 
     def _show_progress(self) -> None:
@@ -150,7 +149,7 @@ class ChatImportDialog(QDialog):
         return (lambda: "\n".join(skipped_words(skipped)), "warn") if skipped else None
 
     def import_chosen(self) -> None:
-        """Bring in what is ticked."""
+        """Import the selected chats."""
         chosen = tuple(self.chosen())
         if chosen and not self.busy.running:
             self._work(lambda: self._import(chosen), N_("Importing…"))
@@ -165,7 +164,7 @@ class ChatImportDialog(QDialog):
         return lambda: "\n".join([done_words(done), *skipped_words(skipped)]), "warn" if skipped else "ok"
 
     def undo_import(self) -> None:
-        """Delete what was made; it can be restored from what was deleted recently."""
+        """Delete the imported workflows; they can be restored from "Recently deleted"."""
         if self._done is not None and self._done.created and not self.busy.running:
             self._work(self._undo_import, N_("Undoing the import…"))
 
@@ -178,18 +177,17 @@ class ChatImportDialog(QDialog):
         return lambda: ngettext("{n} imported chat deleted", "{n} imported chats deleted", len(ids)), "ok"
 
     def reject(self) -> None:
-        """Closing stops what is under way; what came in stays."""
+        """Closing stops the import; workflows imported so far remain."""
         self.busy.cancel()
         super().reject()
 
-    # -- list -------------------------------------------------------------------------------------------------------------------------
     def chosen(self) -> list[str]:
-        """Keys of the chats that are ticked, whether the filter shows them or not."""
+        """Keys of the selected chats, including those hidden by the filter."""
         items = (self.list.item(row) for row in range(self.list.count()))
         return [item.data(Qt.ItemDataRole.UserRole) for item in items if item.checkState() is Qt.CheckState.Checked]
 
     def _fill(self) -> None:
-        """Show the chats; at first those that bring something new are ticked."""
+        """Show the chats; those with new content are selected first."""
         before = set(self.chosen()) if self.list.count() else None
         chats = self._preview.chats if self._preview is not None else ()
         self.list.blockSignals(True)
@@ -209,7 +207,7 @@ class ChatImportDialog(QDialog):
             item.setHidden(bool(needle) and needle not in item.text().casefold())
 
     def _tick(self, on: bool) -> None:
-        """Tick all that are shown, or none of them; what is here already and has nothing new stays without."""
+        """Select all visible chats, or none; chats already imported without new content stay unselected."""
         self.list.blockSignals(True)
         for row in range(self.list.count()):
             item = self.list.item(row)

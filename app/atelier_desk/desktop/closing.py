@@ -1,4 +1,7 @@
-"""Closing the window while agents work: asked about once. What costs money goes on, now or at the next start, only when that was chosen."""
+"""Ask what to do with running agents when the window is closed.
+
+They continue to cost money, now or at the next start, only if the user chose that.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,16 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ANSWERS_S = 2.0
-"""Seconds after which an engine that does not say what works is closed without a question; what works is saved all the same."""
+"""Seconds to wait for the list of running workflows; after that the window closes without asking.
+
+Running work is saved anyway.
+"""
 NAMED = 5
-"""Workflows that are named."""
+"""Maximum number of workflows named in the question."""
 
 
 class ClosingQuestion(QObject):
-    """``closing-question``: stop, go on in the background, continue at the next start, or stay.
+    """``closing-question``: stop, continue in the background, continue at the next start, or cancel.
 
     Args:
         end: closes the window without asking.
@@ -38,7 +44,7 @@ class ClosingQuestion(QObject):
         self._box: MessageBox | None = None
 
     def ask(self) -> None:
-        """Close the window, after an answer when an agent works."""
+        """Close the window; ask first if an agent is running."""
         if self._box is not None:
             self._window.raise_up()
         else:
@@ -62,7 +68,7 @@ class ClosingQuestion(QObject):
         from atelier_desk.desktop.widgets.message_box import MessageBox
 
         window, role = self._window, QMessageBox.ButtonRole
-        window.raise_up()  # it may be in the background already
+        window.raise_up()  # it may already be in the background
         box = self._box = MessageBox(window, "closing-question")
         box.setWindowTitle("Atelier")
         count = len(working)
@@ -76,8 +82,8 @@ class ClosingQuestion(QObject):
         ]
         if there_is_a_tray():
             choices.append((_("Keep running in background"), "closing-background", role.AcceptRole, "primary", self._to_background))
-        for text, name, kind, look, then in choices:
-            box.add(text, name, kind, look).clicked.connect(lambda *_on, then=then: then())
+        for text, name, kind, variant, then in choices:
+            box.add(text, name, kind, variant).clicked.connect(lambda *_on, then=then: then())
         stay = box.add(_("Cancel"), "closing-cancel", role.RejectRole)
         box.setDefaultButton(stay)
         box.setEscapeButton(stay)
@@ -99,12 +105,12 @@ class ClosingQuestion(QObject):
             await self._window.bridge.engine.runs.cancel(run_id)
 
     def _to_background(self) -> None:
-        """Only the icon stays; a click on it, a notification or a second start shows the window."""
+        """Hide the window; the tray icon, a notification or a second start shows it again."""
         self._window.show_tray(True)
         self._window.hide()
 
 
 def named(names: Sequence[str]) -> str:
-    """A line a workflow."""
+    """The names of workflows, one per line."""
     more = ["…"] if len(names) > NAMED else []
     return "\n".join([*(_("“{name}”", name=name) for name in names[:NAMED]), *more])

@@ -1,4 +1,4 @@
-"""An error nobody handled: written to a file, shown with an offer to copy it; what is open goes on where it can."""
+"""Report unhandled errors: write them to a file and offer to copy the report; the program continues where it can."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_REPORTS = 20
 
 
 def report_text(error: BaseException, where: str = "") -> str:
-    """Version, platform and the traceback, keys hidden."""
+    """Version, platform and traceback, with keys removed."""
     import platform
     import traceback
 
@@ -30,7 +30,10 @@ def report_text(error: BaseException, where: str = "") -> str:
 
 
 class CrashHandler:
-    """Catches what reaches the top of any thread. ``show`` is called with the report and its file, on whatever thread it happened."""
+    """Catches unhandled exceptions of any thread.
+
+    ``show`` is called with the report and its file, on the thread that raised.
+    """
 
     def __init__(self, logs: Path | None, show: Callable[[str, str], object]) -> None:
         self._logs = logs
@@ -38,12 +41,14 @@ class CrashHandler:
         self._fault_file: IO[str] | None = None
 
     def install(self) -> None:
-        """Take over the hooks of the interpreter, and write native crashes to a file too."""
+        """Install the interpreter's exception hooks, and write native crashes to a file too."""
         sys.excepthook = self._on_exception
         threading.excepthook = self._on_thread_exception
         if self._logs is not None:
-            with contextlib.suppress(OSError):  # without a writable folder there is no file, and the screen still tells
-                for folder in (self._logs.parent, self._logs):  # a parent that is made on the way would be open to others
+            # Without a writable folder there is no file, but the dialog still appears.
+            with contextlib.suppress(OSError):
+                # A parent folder created implicitly would be readable by others.
+                for folder in (self._logs.parent, self._logs):
                     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._fault_file = (self._logs / "native-crash.txt").open("w", encoding="utf-8")
                 faulthandler.enable(self._fault_file)

@@ -1,4 +1,4 @@
-"""A moment later, and once for many calls."""
+"""A debounced call: many requests, one execution."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from PySide6.QtCore import QObject, QTimer
 
 
 class Debouncer(QTimer):
-    """Runs ``action`` ``ms`` milliseconds after the first ``ask``; what is asked until then is served by the same run.
-    ``start`` puts it off instead: it runs ``ms`` after the last call, as while somebody types."""
+    """Runs ``action`` ``ms`` milliseconds after the first ``ask``; further requests until then share that run.
+
+    ``start`` restarts the delay instead: the action runs ``ms`` after the last call, for example while the user
+    types.
+    """
 
     def __init__(self, parent: QObject, ms: int, action: Callable[[], object]) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""What was deleted and can be brought back: workflows, and memories of a person or of agents."""
+""" "Recently deleted": workflows and memories, of users or agents, that can be restored."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 FIRST = 500
-"""Rows shown at first, the last deleted; 5 000 take a second."""
+"""Rows shown at first, newest first; 5 000 rows take a second."""
 SHOWN = 60
-"""Characters of a name in a question; a memory's is its whole text."""
+"""Characters of a name in a question; a memory has its full text as its name."""
 AGAIN_MS = 100
-"""After a change until the list is read again: several come together."""
+"""Milliseconds from a change to reloading the list: several changes are combined."""
 TOPICS = ("workflow", "memory")
 
 
 class Deleted(NamedTuple):
-    """A row. ``what`` it is, an ``N_`` text, is shown by the ``icon``, too."""
+    """A deleted item. ``what`` is its kind, an ``N_`` text, also shown by ``icon``."""
 
     id: str
     name: str
@@ -49,8 +49,9 @@ class Deleted(NamedTuple):
 
     @property
     def facts(self) -> str:
-        """What it is, when it was deleted, and how long it can be brought back; it goes for good when the program starts after that."""
-        left = max(0, ceil((self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()) / timedelta(days=1)))  # 30 days begin with 30
+        """Kind, time of deletion, and days left. Items past the limit are purged at the next start."""
+        # 30 days count down from 30.
+        left = max(0, ceil((self.at + timedelta(days=limits.DELETED_DAYS) - utc_now()) / timedelta(days=1)))
         days = ngettext("can be restored for {n} more day", "can be restored for {n} more days", left)
         return " · ".join((_(self.what), days, _("deleted {when}", when=moment(self.at))))
 
@@ -65,10 +66,10 @@ def of_memory(memory: DeletedMemory) -> Deleted:
 
 
 class DeletedDialog(QDialog):
-    """``deleted-dialog`` with ``deleted-list``; several may be chosen. Enter brings back, Delete deletes for good after a question.
+    """``deleted-dialog`` with ``deleted-list``, multiple selection. Enter restores, Delete purges after a question.
 
     Signals:
-        opened: the workflow with this id is there again, and is to be shown.
+        opened: the workflow with this id was restored and should be shown.
     """
 
     opened = Signal(str)
@@ -117,7 +118,7 @@ class DeletedDialog(QDialog):
         self.reload()
 
     def reload(self) -> None:
-        """Read what there is."""
+        """Load the list."""
         self.jobs.start(self._load(), "load")
 
     async def _load(self) -> None:
@@ -129,10 +130,10 @@ class DeletedDialog(QDialog):
         self._fill()
 
     def show_all(self) -> None:
-        """Show those too that were deleted before the first rows."""
+        """Also show items beyond the first ``FIRST``."""
         self._first = None
         self._fill()
-        self.list.setFocus()  # the button goes away
+        self.list.setFocus()  # the button disappears
 
     def _fill(self) -> None:
         chosen = set(self.chosen())
@@ -151,7 +152,7 @@ class DeletedDialog(QDialog):
         self._enable()
 
     def chosen(self) -> list[str]:
-        """Ids of the chosen rows."""
+        """Ids of the selected rows."""
         return [item.data(KeyRole) for item in self.list.selectedItems()]
 
     def _enable(self) -> None:
@@ -159,7 +160,7 @@ class DeletedDialog(QDialog):
             button.setEnabled(bool(self.list.selectedItems()) and not self._at_work)
 
     def bring_back(self) -> None:
-        """Bring the chosen ones back; a workflow that comes alone is shown."""
+        """Restore the selected items; a single restored workflow is shown."""
         engine = self._bridge.engine
 
         async def work(row: Deleted) -> object:
@@ -169,7 +170,7 @@ class DeletedDialog(QDialog):
         self._do("back", work, self._show_workflow)
 
     def ask_purge(self) -> None:
-        """Delete the chosen ones for good, when the person says so."""
+        """Delete the selected items permanently, after a confirmation."""
         if not (ids := self.chosen()):
             return
         if len(ids) == 1:
@@ -208,7 +209,7 @@ class DeletedDialog(QDialog):
                     done += 1
                     self.rows.pop(row.id, None)
             except asyncio.CancelledError:
-                self._stopped = lambda: _stopped(name, done, len(rows))  # until the next time
+                self._stopped = lambda: _stopped(name, done, len(rows))  # valid until the next job
                 raise
             finally:
                 self._at_work = False
@@ -229,7 +230,7 @@ class DeletedDialog(QDialog):
             self.opened.emit(workflows[0])
 
     def _on_changed(self, topic: str, _id: str) -> None:
-        if topic in TOPICS and not self._at_work:  # each row of many says so; the list is filled at the end
+        if topic in TOPICS and not self._at_work:  # each of many rows sends this; the list is reloaded at the end
             self._again.ask()
 
     def _failed(self, problem: str) -> None:
@@ -237,7 +238,9 @@ class DeletedDialog(QDialog):
 
 
 def _stopped(name: str, done: int, total: int) -> str:
-    """What a stopped job did, by its name."""
+    """What a stopped job has done, by the job's name."""
     if name == "back":
-        return ngettext("Stopped: {n} of {total} was brought back.", "Stopped: {n} of {total} were brought back.", done, total=total)
-    return ngettext("Stopped: {n} of {total} was deleted for good.", "Stopped: {n} of {total} were deleted for good.", done, total=total)
+        return ngettext("Stopped: {n} of {total} was restored.", "Stopped: {n} of {total} were restored.", done, total=total)
+    return ngettext(
+        "Stopped: {n} of {total} was deleted permanently.", "Stopped: {n} of {total} were deleted permanently.", done, total=total
+    )

@@ -1,4 +1,4 @@
-"""The tab bars that Qt makes where panes share a place: whole words, and the wheel turns no page unasked."""
+"""The tab bars of stacked docks: full titles where possible, and no page change by scrolling."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from atelier_desk.support.i18n import N_
 
 FIT_MS = 50
 _SAVED = 8
-"""Pixels at 100 % that a tab gives up where not all fit: the style's padding of 7 becomes 3 on both sides."""
+"""Pixels at 100 % saved per tab where not all fit: the style's padding shrinks from 7 to 3 on both sides."""
 
 
 def full_height(window: QMainWindow, dock: QDockWidget) -> int:
-    """Pixels from top to bottom of what ``resizeDocks`` sizes: a dock with the bar of its tabs, where it has one."""
+    """Height in pixels that ``resizeDocks`` sets: the dock, plus its tab bar if it has one."""
     if not window.tabifiedDockWidgets(dock):
         return dock.height()
     bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
@@ -25,7 +25,7 @@ def full_height(window: QMainWindow, dock: QDockWidget) -> int:
 
 
 class DockTabs(QObject):
-    """Looks after the tab bars of a window's docks as Qt makes them."""
+    """Adjusts the tab bars of a window's docks when Qt creates them."""
 
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
@@ -58,21 +58,25 @@ class DockTabs(QObject):
             self._fit.ask()
 
     def fit(self) -> None:
-        """Move the tabs of a bar closer together where they do not fit otherwise, then cut their words, which stand in their tool tips:
-        Qt would hide the last behind arrows."""
-        self._bars = [bar for bar in self._bars if isValid(bar)]  # Qt deletes those of docks that are put elsewhere, also meanwhile
+        """Reduce the padding of tabs if they do not fit, then elide their titles (full titles are in the tool tips).
+
+        Qt would otherwise hide the last ones behind scroll arrows.
+        """
+        # Qt deletes the bars of docks that are moved, also in between.
+        self._bars = [bar for bar in self._bars if isValid(bar)]
         for bar in list(self._bars):
-            if not isValid(bar):  # the style event of another one can make Qt lay out its docks
+            if not isValid(bar):  # a style event of another bar can make Qt lay out its docks
                 continue
             tight = bool(bar.property("tight"))
-            bar.setElideMode(Qt.TextElideMode.ElideNone)  # with which all are as wide as they want
-            whole = sum(bar.tabRect(number).width() for number in range(bar.count()))
+            bar.setElideMode(Qt.TextElideMode.ElideNone)  # so that each tab has its preferred width
+            total = sum(bar.tabRect(number).width() for number in range(bar.count()))
             if tight:
-                whole += theme().px(_SAVED) * bar.count()
-            if (whole > bar.width()) != tight:
+                total += theme().px(_SAVED) * bar.count()
+            if (total > bar.width()) != tight:
                 bar.setProperty("tight", not tight)
                 bar.style().unpolish(bar)
                 bar.style().polish(bar)
-                QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))  # the rectangles are kept until then
+                # The tab rectangles are cached until this event.
+                QApplication.sendEvent(bar, QEvent(QEvent.Type.StyleChange))
             if sum(bar.tabRect(number).width() for number in range(bar.count())) > bar.width():
                 bar.setElideMode(Qt.TextElideMode.ElideRight)

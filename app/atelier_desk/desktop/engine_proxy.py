@@ -1,7 +1,7 @@
 """The engine as the window calls it: ``await bridge.engine.workflows.rename(id, name)``.
 
-What is called are coroutine methods of the engine's own services, and mypy checks each call against them. Arguments are values: they are
-taken where the call is written, in the window's thread; what a widget shows later changes nothing of a call under way.
+Callable are the coroutine methods of the engine's services; mypy checks each call against them. Arguments are values,
+copied at the call in the window's thread; later changes in a widget do not affect a call in progress.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class EngineCalls(Services):
-    """What the window may call of an ``Atelier``: the services and the runs, and nothing of what they are made of."""
+    """What the window may call of an ``Atelier``: services and runs, not their internals."""
 
     runs: RunManager
     resume_pending: Callable[[], Coroutine[object, None, None]]
@@ -30,7 +30,7 @@ SERVICES = frozenset({"runs", *Services.__annotations__})
 
 
 class Engine(Protocol):
-    """Where calls go: ``opened`` is the engine, None while it is not open; ``run`` calls one of its methods on its own thread."""
+    """Where calls go: ``opened`` is the engine or None, ``run`` calls one of its methods on the engine's thread."""
 
     @property
     def opened(self) -> object | None: ...
@@ -39,12 +39,13 @@ class Engine(Protocol):
 
 
 class Remote:
-    """The engine (``service`` is empty), one of its services, or a part of one that may be called: ``runs.steering``. What is not a
-    coroutine method cannot be had through it.
+    """The engine (``service`` is empty), one of its services, or a callable part of one, such as ``runs.steering``.
+
+    Only coroutine methods are accessible.
 
     Raises:
         AttributeError: there is no such service or method.
-        TypeError: it is there, but is no coroutine method: its answer would be computed in the wrong thread.
+        TypeError: the attribute is not a coroutine method, so it would be computed in the wrong thread.
     """
 
     def __init__(self, engine: Engine, service: str = "") -> None:
@@ -67,7 +68,7 @@ class Remote:
 
 
 def check_callable(owner: type, name: str) -> None:
-    """Refuse what the window cannot await. Raises as ``Remote`` does."""
+    """Reject what the window cannot await. Raises the errors of ``Remote``."""
     if name.startswith("_") or not hasattr(owner, name):
         raise AttributeError(f"the engine's {owner.__name__} has no method {name!r}")
     if not inspect.iscoroutinefunction(getattr(owner, name)):

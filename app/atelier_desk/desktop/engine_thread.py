@@ -1,4 +1,4 @@
-"""The engine's own thread: a plain asyncio loop that knows nothing of Qt."""
+"""The engine's own thread: a plain asyncio loop, independent of Qt."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
-"""Gives the asynchronous context manager that opens the engine."""
+"""Returns the asynchronous context manager that opens the engine."""
 
 
 def open_engine(data_dir: Path | None) -> AbstractAsyncContextManager[Atelier]:
-    """The real engine; imported on the engine's thread so that the window is painted first."""
+    """Open the real engine; imported on the engine's thread so that the window is painted first."""
     from atelier_desk.engine.atelier import Atelier
 
     return Atelier.open(data_dir)
 
 
 class EngineThread(threading.Thread):
-    """A thread with a plain asyncio loop on which the engine is opened, lives and is closed.
+    """A thread with a plain asyncio loop in which the engine is opened, runs and is closed.
 
     Attributes:
         loop: the engine's event loop, once ``started`` is set.
@@ -65,7 +65,7 @@ class EngineThread(threading.Thread):
             self._closed()
 
     def stop(self) -> None:
-        """Ask the engine to close; from any thread. The thread ends when it has."""
+        """Ask the engine to close, from any thread. The thread ends when the engine is closed."""
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(self._ending.set)
 
@@ -76,7 +76,7 @@ class EngineThread(threading.Thread):
                 self._opened(engine)
                 await self._ending.wait()
                 self.engine = None
-        except Exception as error:  # whatever keeps the engine from opening is shown to the person
+        except Exception as error:  # whatever prevents opening is shown to the user
             log.exception("engine failed")
             self.engine = None
             self._failed(error)

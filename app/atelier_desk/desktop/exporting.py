@@ -1,4 +1,4 @@
-"""A reply, a report or a workflow as a file that others open, on paper, and in the clipboard."""
+"""Export a reply, report or workflow: to a file, a printer or the clipboard."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.widgets import ToastHost
 
 KINDS = "Word (*.docx);;PDF (*.pdf);;HTML (*.html);;Markdown (*.md)"
-"""Qt's filter of the formats that people open, the one for most first."""
+"""Qt's file filter of the export formats, the most common first."""
 _MARGIN_MM = 20.0
 _SEEN_MS = 15_000
 Text = Callable[[], Awaitable[str]]
-"""Gives the Markdown, once it is known where to."""
+"""Returns the Markdown, called once the target is known."""
 
 
 def copy(text: str, html: str | None = None) -> None:
-    """Markdown into the clipboard, for text processors with its form and tables."""
+    """Copy Markdown to the clipboard, with rich text for word processors."""
     from atelier_desk.engine.export.html import part
 
     data = QMimeData()
@@ -42,7 +42,7 @@ def copy(text: str, html: str | None = None) -> None:
 
 
 def ask_export(parent: QWidget, jobs: Jobs, toasts: ToastHost, title: str, text: Text) -> QFileDialog:
-    """Ask where to, write Markdown in the format of the file's ending, and offer to open it."""
+    """Ask for a file name, export Markdown in the format of its extension, and offer to open the file."""
 
     async def then(path: Path) -> None:
         await write(path, title, await text())
@@ -52,10 +52,10 @@ def ask_export(parent: QWidget, jobs: Jobs, toasts: ToastHost, title: str, text:
 
 
 async def write(path: Path, title: str, text: str) -> None:
-    """Write Markdown in the format of the file's ending, as Markdown where that is none of ``KINDS``.
+    """Export Markdown in the format of the file's extension; Markdown if the extension is none of ``KINDS``.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: the file cannot be written.
     """
     await asyncio.to_thread(_write, path, title, text)
 
@@ -74,7 +74,7 @@ def _write(path: Path, title: str, text: str) -> None:
 
 
 def pdf(title: str, text: str) -> bytes:
-    """The bytes of a PDF on A4. Takes a moment: use a thread."""
+    """The bytes of a PDF on A4. Slow: call it in a thread."""
     from PySide6.QtCore import QBuffer, QIODevice
     from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter
 
@@ -86,7 +86,7 @@ def pdf(title: str, text: str) -> bytes:
     writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
     writer.setPageMargins(QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM), QPageLayout.Unit.Millimeter)
     _laid_out(title, text).print_(writer)
-    del writer  # the end of the file is written with it
+    del writer  # writes the end of the file
     return bytes(out.data().data())
 
 
@@ -101,19 +101,19 @@ def _laid_out(title: str, text: str) -> QTextDocument:
 
 
 def announce_saved(toasts: ToastHost, path: Path, *more: str) -> None:
-    """Say where it is, and offer to open it and its folder."""
-    said = "\n".join([_("Exported to {path}", path=str(path)), *more])
+    """Show where the file is, and offer to open it or its folder."""
+    text = "\n".join([_("Exported to {path}", path=str(path)), *more])
     folder = (_("Show in folder"), lambda: show(path.parent))
-    toasts.show(said, _("Open"), lambda: show(path), second=folder, duration_ms=_SEEN_MS)
+    toasts.show(text, _("Open"), lambda: show(path), second=folder, duration_ms=_SEEN_MS)
 
 
 def show(path: Path) -> bool:
-    """Open it with the program that the system has for it."""
+    """Open a file with the system's default program."""
     return QDesktopServices.openUrl(QUrl.fromLocalFile(str(path)))
 
 
 def ask_print(parent: QWidget, title: str, text: str) -> None:
-    """The system's dialog for printers, then the text on paper."""
+    """Show the system's print dialog, then print the text."""
     from PySide6.QtPrintSupport import QPrintDialog, QPrinter
 
     printer = QPrinter(QPrinter.PrinterMode.HighResolution)

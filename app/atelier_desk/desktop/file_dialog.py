@@ -1,4 +1,4 @@
-"""Qt's own dialog for files, where the system has none: in the window's language throughout, and wide enough for its columns."""
+"""Qt's file dialog, used where the system has none: translated, and wide enough for its columns."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from atelier_desk.support.number_format import size
 
 _SIZE = QSize(880, 560)
 _WIDTHS = (290, 90, 160, 170)
-"""Pixels at 100 % of its columns: name, size, type, when it was changed."""
+"""Column widths in pixels at 100 %: name, size, type, date modified."""
 _BUTTONS = {"backButton": "chevron-left", "forwardButton": "chevron-right", "toParentButton": "arrow-up"}
 _SIZE_COLUMN = 1
 _TYPE = 2
-"""The column that says what kind of thing a file is."""
+"""Index of the column "Type"."""
 
 
 class _Kinds(QStyledItemDelegate):
-    """Qt has its word for a folder under another name than the one it translates."""
+    """Translates the type "Folder", for which Qt uses a word that it does not translate."""
 
     def displayText(self, value: Any, locale: QLocale | QLocale.Language) -> str:
         text = super().displayText(value, locale)
@@ -29,7 +29,7 @@ class _Kinds(QStyledItemDelegate):
 
 
 class _Sizes(QStyledItemDelegate):
-    """Qt writes them as the system does, in units of its own ("KiB")."""
+    """Formats sizes as the window does; Qt uses the system locale and units such as "KiB"."""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
@@ -39,7 +39,10 @@ class _Sizes(QStyledItemDelegate):
 
 
 def translate_dialog(dialog: QFileDialog) -> QFileDialog:
-    """Before it is opened. Of Qt's texts, ``qtbase_fr`` lacks what has got a letter to jump to since; a dialog of the system is its own."""
+    """Complete the translation of a dialog before it opens: ``qtbase_fr`` lacks texts that got a mnemonic later.
+
+    Native dialogs are not changed.
+    """
     tree = dialog.findChild(QTreeView, "treeView")
     if tree is None:
         return dialog
@@ -47,12 +50,12 @@ def translate_dialog(dialog: QFileDialog) -> QFileDialog:
         dialog.setLabelText(which, QCoreApplication.translate("QFileDialog", text))
     tree.setItemDelegateForColumn(_SIZE_COLUMN, _Sizes(tree))
     tree.setItemDelegateForColumn(_TYPE, _Kinds(tree))
-    look, above = theme(), dialog.parentWidget()
+    style, above = theme(), dialog.parentWidget()
     for name, icon in _BUTTONS.items():
         if (button := dialog.findChild(QToolButton, name)) is not None:
-            button.setIcon(look.icon(icon, "text"))  # the style's own are black in the dark theme too
+            button.setIcon(style.icon(icon, "text"))  # the style's icons are black in the dark theme too
     for column, width in enumerate(_WIDTHS):
-        tree.header().resizeSection(column, look.px(width))
-    size = QSize(look.px(_SIZE.width()), look.px(_SIZE.height()))
+        tree.header().resizeSection(column, style.px(width))
+    size = QSize(style.px(_SIZE.width()), style.px(_SIZE.height()))
     dialog.resize(size.boundedTo(above.window().size()) if above is not None else size)
     return dialog

@@ -1,4 +1,4 @@
-"""The documentation that comes with the program, shown in the window: the user guide, and the pages it leads to."""
+"""The documentation shipped with the program: the user guide and the pages it links to."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 
 
 def _guide() -> str:
-    """The user guide in the window's language; in English where it was not translated."""
+    """The user guide in the window's language, or in English."""
     own = GUIDE.replace(".md", f".{language()}.md")
     return own if (docs_dir() / own).is_file() else GUIDE
 
@@ -32,7 +32,7 @@ def _is_guide(page: str) -> bool:
 
 
 def anchor(heading: str) -> str:
-    """What a link calls a heading: small letters and dashes, as on the sites that show Markdown."""
+    """The anchor of a heading: lower case with dashes, as on sites that render Markdown."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
@@ -85,7 +85,7 @@ class GuideView(MarkdownView):
 
 
 class GuideWindow(QDialog):
-    """``user-guide``: a page of ``docs`` in the window's language where there is one; links lead from page to page, Esc closes."""
+    """``user-guide``: a page of ``docs``, in the window's language if available; follows links, Esc closes."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -109,19 +109,19 @@ class GuideWindow(QDialog):
             self.show_page(_guide())
 
     def show_page(self, name: str) -> None:
-        """Show a page of ``docs`` from its beginning; one that cannot be read is said to be so."""
+        """Show a page of ``docs`` from the top, or a message if it cannot be read."""
         self.page = name
         try:
             text = (docs_dir() / name).read_text("utf-8")
         except OSError as error:
             text = _("{path} cannot be read: {reason}", path=name, reason=error.strerror or str(error))
         self.view.set_text(_COMMENT.sub("", text))
-        self.view.moveCursor(QTextCursor.MoveOperation.Start)  # the view shows where its cursor is
+        self.view.moveCursor(QTextCursor.MoveOperation.Start)  # the view scrolls to its cursor
         self.view.verticalScrollBar().setValue(0)
         self.back.setEnabled(bool(self._before))
 
     def follow(self, url: QUrl) -> None:
-        """Go where a link leads that names a page of ``docs`` or a heading; the view itself asks about those of the web."""
+        """Follow a link to a page of ``docs`` or a heading; web links are confirmed by the view itself."""
         name, heading = url.path(), url.fragment()
         if url.scheme() or (name and not (docs_dir() / name).resolve().is_relative_to(docs_dir().resolve())):
             return
@@ -143,7 +143,7 @@ class GuideWindow(QDialog):
             block = block.next()
 
     def go_back(self) -> None:
-        """To where the last link was followed."""
+        """Return to where the last link was followed."""
         page, place = self._before.pop()
         page = _guide() if _is_guide(page) else page
         if page != self.page:

@@ -1,6 +1,6 @@
-"""Work that the window starts and does not wait for: kept alive, cancelled with its owner, its errors told to somebody.
+"""Background jobs of the window: kept alive, cancelled with their owner, errors reported.
 
-asyncio and logging are imported when they are first needed: the window is painted before that.
+asyncio and logging are imported on first use: the window is painted before that.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ T = TypeVar("T")
 
 
 def error_text(error: BaseException) -> Sentence:
-    """An error as a sentence for a person, in the current language; an unforeseen one is logged with its traceback."""
+    """An error as a sentence in the current language; an unexpected one is logged with its traceback."""
     if isinstance(error, AtelierError):
         return Sentence(lambda: error.localized(_))
     import logging
 
     logging.getLogger(__name__).error("unforeseen error in the window", exc_info=error)
-    kind, said = type(error).__name__, str(error)
-    return Sentence(lambda: _("Unexpected error ({kind}): {error}", kind=kind, error=said))
+    kind, text = type(error).__name__, str(error)
+    return Sentence(lambda: _("Unexpected error ({kind}): {error}", kind=kind, error=text))
 
 
 class Jobs:
-    """The running jobs of one owner: a widget, or the bridge for what outlives widgets.
+    """The running jobs of one owner: a widget, or the bridge for jobs that outlive widgets.
 
-    ``on_error(sentence)`` hears of every failure that a job did not handle itself.
+    ``on_error(sentence)`` receives every failure that a job did not handle itself.
     """
 
     def __init__(self, owner: QObject, on_error: Callable[[str], object]) -> None:
@@ -44,7 +44,10 @@ class Jobs:
         owner.destroyed.connect(self.cancel)
 
     def start(self, work: Coroutine[object, None, T], key: str = "") -> asyncio.Task[T]:
-        """Run ``work`` in the UI loop. A job with the same non-empty key that still runs is cancelled: only the newest counts."""
+        """Run ``work`` in the UI loop.
+
+        A running job with the same non-empty key is cancelled: only the newest counts.
+        """
         import asyncio
 
         if key:
@@ -60,10 +63,11 @@ class Jobs:
         return started
 
     def once(self, key: Hashable, work: Callable[[], Coroutine[object, None, T]]) -> asyncio.Task[T] | None:
-        """Start ``work()``; None, and nothing is started, while the last one with this key runs: a second click does nothing.
+        """Start ``work()`` unless a job with this key is running; then nothing happens and None is returned.
 
-        A key says what is done and to what, such as ``("resume", run_id)``: other runs can be resumed meanwhile. It is free again when the
-        work has ended, however it did. Ignoring a click, unlike disabling the button, keeps the keyboard focus where it was.
+        So a second click does nothing. A key names the action and its object, such as ``("resume", run_id)``: other
+        runs can be resumed meanwhile. It is free again when the work has ended, however it did. Ignoring a click,
+        unlike disabling the button, keeps the keyboard focus where it was.
         """
         last = self._once.get(key)
         if last is not None and not last.done():
@@ -74,13 +78,13 @@ class Jobs:
         return task
 
     def cancel(self) -> None:
-        """Stop everything; called when the owner goes away, which may be after the loop has ended."""
+        """Cancel all jobs; called when the owner is deleted, possibly after the loop has ended."""
         for task in list(self._tasks):
             if not task.get_loop().is_closed():
                 task.cancel()
 
     async def settled(self) -> None:
-        """Wait until nothing runs any more (what a job starts is waited for too)."""
+        """Wait until no job is running, including jobs started by others."""
         import asyncio
 
         while self._tasks:

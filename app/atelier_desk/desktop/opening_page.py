@@ -1,4 +1,4 @@
-"""What the middle of the window shows from its first paint until the engine has opened the data."""
+"""What the middle of the window shows from the first paint until the engine is open."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from atelier_desk.support.i18n import N_
 
 
 class OpeningPage(QWidget):
-    """``opening-page``: a turning arc and a line, so that an empty window is not taken for empty data."""
+    """``opening-page``: a spinner and a line of text, so that an empty window is not mistaken for missing data."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         control(self, "opening-page")
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # or a button had the keyboard, and the first space that is typed pressed it
+        # Otherwise a button had the focus and the first space typed pressed it.
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._doing = bind_text(label("", "muted", self), N_("Opening your workflows…"))
         line = fill(QHBoxLayout(), 1, Spinner(self), self._doing, 1, spacing=10)
         line.setAlignment(Qt.AlignmentFlag.AlignVCenter)
@@ -24,6 +25,6 @@ class OpeningPage(QWidget):
         bind_text(self, name=N_("Opening your workflows…"))
 
     def show_step(self, words: str) -> None:
-        """Say what is done instead, in the language of the window."""
+        """Show another step, in the language of the window."""
         self._doing.setText(words)
         self.setAccessibleName(words)

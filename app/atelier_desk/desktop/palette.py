@@ -1,4 +1,4 @@
-"""Command palette: every action, workflow, agent, model and settings page, a few letters away; what was run last stands first."""
+"""Command palette: search for any action, workflow, agent, model or settings page; recent commands come first."""
 
 from __future__ import annotations
 
@@ -20,19 +20,23 @@ from atelier_desk.support.i18n import N_, _
 
 _WIDTH, _ROWS = 560, 10
 RECENT = 5
-"""So many that were run last stand first."""
+"""Number of recent commands at the top."""
 CORNER = 14
-"""Radius of its corners: that of its card."""
+"""Corner radius, the same as that of its card."""
 MAX_RECENT = 20
-"""So many are remembered."""
+"""Number of recent commands stored."""
 MOST = 80
-"""Lines that are shown at once."""
+"""Maximum number of lines shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One line of the palette. ``hint`` stands at the right: keys, or what kind of thing it is. ``key`` is what it is remembered by when it
-    was run, ``group`` the heading it stands under while nothing is searched.
+    """A line of the palette.
+
+    Attributes:
+        hint: on the right: a shortcut, or the kind of item.
+        key: identifies the command among the recent ones.
+        group: its heading while the search field is empty.
     """
 
     text: str
@@ -45,15 +49,15 @@ class Command:
 
 
 def score(needle: str, command: Command) -> int | None:
-    """How well a command fits (less is better), None when it does not."""
+    """How well a command matches (lower is better), None for no match."""
     return rank(needle, command.text, f"{command.keywords} {command.hint}")
 
 
 class CommandPalette(QDialog):
-    """Type to filter, arrows to choose, Enter to run, Esc to leave. Opened with ``popup``.
+    """Type to filter, arrow keys to select, Enter to run, Esc to close. Opened with ``popup``.
 
     Signals:
-        ran: the key of a command that was run; whoever keeps ``recent`` stores it.
+        ran: the key of a command that was run; the owner of ``recent`` stores it.
     """
 
     ran = Signal(str)
@@ -79,7 +83,7 @@ class CommandPalette(QDialog):
         bind(self._place, on="look")
 
     def popup(self) -> None:
-        """Show it near the top of the window with everything in it."""
+        """Show it near the top of the window, with all commands."""
         self._commands = self._collect()
         self.field.clear()
         self._filter("")
@@ -93,7 +97,7 @@ class CommandPalette(QDialog):
         self.move(corner.x() + (self._window.width() - self.width()) // 2, corner.y() + theme().px(72))
 
     def collect_again(self) -> None:
-        """More can be done than was known when it was opened; what is typed and chosen stays."""
+        """Reload the commands while the palette is open; search text and selection stay."""
         if self.isVisible():
             row = self.list.currentIndex().row()
             self._commands = self._collect()
@@ -122,15 +126,15 @@ class CommandPalette(QDialog):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as what is found: an empty ground below one line looks as if something were missing."""
-        look, nothing = theme(), self.list.nothing
-        width = min(look.px(_WIDTH), self._window.width() - 32)
+        """Fit the height to the results: empty space below a single line looks like something is missing."""
+        style, nothing = theme(), self.list.nothing
+        width = min(style.px(_WIDTH), self._window.width() - 32)
         inner = nothing.heightForWidth(width - 12) if self.list.isHidden() else self.list.height_of(_ROWS)
-        self.setFixedSize(width, min(inner + look.px(64), self._window.height() - look.px(72) - 16))
-        round_popup(self, CORNER)  # a translucent window would have black corners where nothing composes windows
+        self.setFixedSize(width, min(inner + style.px(64), self._window.height() - style.px(72) - 16))
+        round_popup(self, CORNER)  # a translucent window would have black corners without a compositor
 
     def _best(self, needle: str) -> list[Command]:
-        """What fits, the best first; of equals, what was run last."""
+        """The matches, best first; among equals, the most recently run."""
         places = {key: place for place, key in enumerate(self.recent)}
         scored = [
             (value, places.get(command.key, MAX_RECENT), number)
@@ -140,7 +144,7 @@ class CommandPalette(QDialog):
         return [self._commands[number] for _value, _place, number in sorted(scored)[:MOST]]
 
     def _all(self) -> Iterator[tuple[str, Iterable[tuple[ListRow, Command]]]]:
-        """Under headings: what was run last, then everything by its group."""
+        """All commands by heading: recent ones first, then by group."""
         known = {command.key: command for command in self._commands if command.key}
         recent = [known[key] for key in self.recent if key in known][:RECENT]
         groups: dict[str, list[Command]] = {_("Recent"): recent} if recent else {}

@@ -1,6 +1,6 @@
-"""What the command palette finds things by beside their names: what else they are called, in English and in French.
+"""Search terms of the command palette besides the labels: synonyms in English and in French.
 
-A person searches in the language they think in, which need not be the window's; so each is found by both, whichever is shown.
+Users search in the language they think in, which may not be the window's; both find a command, whichever is shown.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 from atelier_desk.support.i18n import in_every_language
 
 WORDS = {
-    # actions
     "new-workflow": "create start conversation chat créer démarrer nouvelle discussion tâche",
     "rename-workflow": "title name call titre nommer intituler",
     "pin-workflow": "favourite keep on top favori garder en haut",
@@ -72,7 +71,6 @@ WORDS = {
     "message-undo-files": "restore revert rétablir défaire revenir",
     "message-pin": "favourite bookmark favori signet garder",
     "message-delete-branch": "remove version retirer effacer",
-    # panes
     "show-tasks": "todo plan list steps à faire liste étapes tâches",
     "show-activity": "agents tools calls log journal outils appels équipe",
     "show-memory": "remember facts knowledge souvenirs connaissances retenir",
@@ -81,7 +79,6 @@ WORDS = {
     "show-files": "changes diff undo modifications différences annuler",
     "show-timeline": "time history duration temps historique durée chronologie",
     "show-context": "prompt inspector sent tokens consigne inspecteur envoyé jetons",
-    # settings pages
     "keep-panes-closed": "rail right column strip hide volets droite bande masquer",
     "page:general": "language theme font size notifications langue thème police taille",
     "page:agents": "team roles prompts équipe rôles consignes",
@@ -101,9 +98,9 @@ WORDS = {
     "page:data": "backup restore export import folder sauvegarde restaurer exporter importer dossier",
     "page:diagnostics": "doctor logs version check journal vérifier version santé",
 }
-"""By the name of an action, or ``page:`` and the name of a page of the settings."""
+"""By the name of an action, or ``page:`` and the name of a settings page."""
 
 
 def found_by(name: str, *texts: str) -> str:
-    """All that something is found by: its ``texts`` (English ``N_`` strings) in each language, and what else it is called."""
+    """All search terms of a command: its ``texts`` (English ``N_`` strings) in each language, and its synonyms."""
     return " ".join((*map(in_every_language, texts), WORDS.get(name, "")))

@@ -1,4 +1,4 @@
-"""What the command palette offers beside the window's actions: workflows, agents, models, settings pages, prompts."""
+"""Commands of the palette besides the window's actions: workflows, agents, models, settings pages, prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 HINT = 60
-"""Characters of what a prompt is for."""
+"""Characters shown of a prompt's description."""
 
 
 def commands(
@@ -31,7 +31,7 @@ def commands(
     archived: Iterable[Workflow] = (),
     prompts: Iterable[Prompt] = (),
 ) -> Iterator[Command]:
-    """In the order of their headings. Only what the window knows already: nothing is waited for."""
+    """All commands in the order of their headings. Uses only what the window has loaded: nothing is awaited."""
     yield from _workflows(window, archived)
     yield from _agents(window)
     yield from _models(window)
@@ -43,7 +43,7 @@ def commands(
 
 
 def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Command]:
-    """Those of the list, then those put away."""
+    """Workflows of the list, then archived ones."""
     for each in {each.id: each for each in (*window.sidebar.model.workflows, *archived)}.values():
         run = partial(window.chat.open_workflow, each.id)
         hint, icon = (_("Archived"), "archive") if each.archived else (_("Workflow"), "message-square")
@@ -53,7 +53,7 @@ def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Co
 
 
 def _prompts(window: WindowParts, prompts: Iterable[Prompt]) -> Iterator[Command]:
-    """What is put into the message in view; a search finds them by what they are for, too."""
+    """Insert a prompt into the message; prompts are also found by their description."""
     for each in prompts:
         text = _("Prompt: {name}", name=each.name)
         also = f"{each.description} {in_every_language('Prompts')}"
@@ -62,7 +62,7 @@ def _prompts(window: WindowParts, prompts: Iterable[Prompt]) -> Iterator[Command
 
 
 def _agents(window: WindowParts) -> Iterator[Command]:
-    """Who shall answer in the workflow in view."""
+    """Choose the agent of the workflow in view."""
     for agent in window.chat.choices.agents:
         hint = f"{agent.config.purpose or agent.config.provider} · {window.chat.choices.labels[agent.id]}"
         run = partial(window.chat.header.agent_chosen.emit, agent.id)
@@ -74,7 +74,7 @@ def _agents(window: WindowParts) -> Iterator[Command]:
 
 
 def _models(window: WindowParts) -> Iterator[Command]:
-    """Which model shall answer in the workflow in view; a search names what it can do, too."""
+    """Choose the model of the workflow in view; models are also found by their capabilities."""
     for info in window.chat.choices.models:
         if not info.embedding:
             key = key_of(info.provider, info.name)

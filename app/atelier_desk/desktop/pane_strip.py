@@ -1,4 +1,4 @@
-"""The right column while no pane stands in it: an icon for each pane, with how much there is in it."""
+"""The right column while all panes are closed: an icon per pane, with a count of its contents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
 
 MAX_COUNT = 99
-"""A larger count is shown as this with a plus sign."""
+"""A larger count is shown as this number with a plus sign."""
 WIDTH = 40
 """Pixels at 100 %."""
 
@@ -29,7 +29,7 @@ class PaneStrip(QToolBar):
         super().__init__(window)
         control(self, "pane-strip", look="side", name=N_("Closed panes"))
         self.setMovable(False)
-        self.toggleViewAction().setVisible(False)  # it comes and goes with the panes
+        self.toggleViewAction().setVisible(False)  # shown and hidden together with the panes
         self._buttons: dict[str, IconButton] = {}
         self._counts: dict[str, int] = {}
         for entry in entries:
@@ -41,7 +41,7 @@ class PaneStrip(QToolBar):
         bind(self._apply_style, on="look")
 
     def show_count(self, name: str, count: int, *, waits: bool) -> None:
-        """How many things are in a pane, and whether they wait for the person."""
+        """Show how many items a pane has, and whether they wait for the user."""
         if (button := self._buttons.get(name)) is None:
             return
         self._counts[name] = count
@@ -65,7 +65,7 @@ class PaneStrip(QToolBar):
             button.setFixedWidth(theme().px(WIDTH - 8))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Whether the panes stay closed is said where they would open."""
+        """Offer "keep closed" on the buttons that open the panes."""
         event.accept()
         registry = registry_of(self)
         if registry is None:

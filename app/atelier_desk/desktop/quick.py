@@ -1,4 +1,7 @@
-"""Quick ask: a small window for one question. It becomes a workflow of its own, which works in the background; the answer is shown here."""
+"""Quick ask: a small window for one question.
+
+The question becomes a workflow of its own that runs in the background; the answer is shown in the small window.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import StreamEvent
 
 WIDTH, ANSWER = 560, 220
-"""Of the window and of the answer's height, in pixels at 100 %."""
+"""Width of the window and height of the answer, in pixels at 100 %."""
 DRAW_MS = 100
-"""The answer is drawn again so often while it comes."""
+"""Milliseconds between two redraws of a streaming answer."""
 ENDS = {
     "completed": "",
     "error": N_("The agent failed. Open the workflow for details."),
@@ -38,13 +41,15 @@ ENDS = {
 
 
 class QuickAsk(QWidget):
-    """``quick-ask`` with ``quick-field``, ``quick-answer``, ``quick-status``, ``quick-stop`` and ``quick-open``. Esc puts it away.
+    """``quick-ask``: the window of quick ask. Esc closes it.
+
+    Its parts are ``quick-field``, ``quick-answer``, ``quick-status``, ``quick-stop`` and ``quick-open``.
 
     Signals:
-        open_requested: the workflow of the question is wanted in the main window.
+        open_requested: show the question's workflow in the main window.
 
     Attributes:
-        workflow_id: of the question that was asked; empty before.
+        workflow_id: of the current question; empty before.
     """
 
     open_requested = Signal(str)
@@ -76,7 +81,7 @@ class QuickAsk(QWidget):
         bind(self._fit, on="look")
 
     def popup(self) -> None:
-        """Bring it to the front with the keyboard in its field."""
+        """Bring the window to the front, with the focus in its field."""
         self.show()
         self.raise_()
         self.activateWindow()
@@ -84,7 +89,7 @@ class QuickAsk(QWidget):
         self.field.selectAll()
 
     def _rest(self) -> None:
-        """No question yet: a field and nothing else."""
+        """Show only the field: no question was asked yet."""
         for part in (self.answer, self.status, self.stop, self.open):
             part.hide()
         self._fit()
@@ -94,9 +99,8 @@ class QuickAsk(QWidget):
         self.setMinimumWidth(theme().px(WIDTH))
         self.adjustSize()
 
-    # -- asking ---------------------------------------------------------------------------------------------------------------
     def send(self) -> None:
-        """Make a workflow of what the field says. One that works already goes on in the background."""
+        """Create a workflow with the field's text. A previous question continues in the background."""
         text = self.field.text().strip()
         if text:
             agent, choices = self._choices.fresh
@@ -117,13 +121,13 @@ class QuickAsk(QWidget):
         try:
             await engine.runs.send(workflow_id, text, agent_id=agent_id)
         except Exception:
-            self.field.setText(text)  # nothing that was typed is lost
+            self.field.setText(text)  # no typed text is lost
             raise
         if self.workflow_id == workflow_id:  # no other question was asked meanwhile
             self.stop.setVisible(not self._over)
 
     def cancel(self) -> None:
-        """Stop the agent; what it said stays in its workflow."""
+        """Stop the agent; its answer so far remains in the workflow."""
         if self.workflow_id:
             self.jobs.start(self._bridge.engine.workflows.stop(self.workflow_id))
 
@@ -132,7 +136,6 @@ class QuickAsk(QWidget):
             self.hide()
             self.open_requested.emit(self.workflow_id)
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id != self.workflow_id or not self.workflow_id or event.depth:
             return

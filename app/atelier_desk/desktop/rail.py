@@ -1,6 +1,6 @@
-"""The right rail and the drawer below: panes that can be hidden, torn off, moved and stacked; their layout is kept by the window.
+"""The panes at the right and below: they can be hidden, detached, moved and stacked; the window saves their layout.
 
-Until something is in a pane the rail is a strip of icons; it opens by itself once, the first time something is.
+While all panes are empty the column is a strip of icons; it opens by itself once, when the first pane has content.
 """
 
 from __future__ import annotations
@@ -32,32 +32,35 @@ if TYPE_CHECKING:
 
 DRAWER_HEIGHT = 320
 DRAWER_SHARE = 0.42
-"""Most of the window's height that it takes when it is opened."""
+"""Largest share of the window's height that the lower drawer takes when opened."""
 WIDTH = 300
 COMPACT_HEIGHTS = [300, 500]
-"""Of the uppermost and the lowest pane, where no more fit one above the other."""
+"""Heights of the top and bottom pane where no more than two fit, in pixels at 100 %."""
 ROOMY_SCALE = 1.2
-"""Up to this font scale three panes fit one above the other on a usual screen."""
+"""Up to this font scale three panes fit above each other on a common screen."""
 LOW = 760
-"""Below this height of the window, in logical pixels, no two panes fit one above the other: all are tabs."""
+"""Below this window height, in logical pixels, panes are never stacked: all are tabs."""
 FIT_MS = 150
 TORN_OFF = QSize(380, 460)
-"""Size of a pane that is torn off, at 100 %, unless it was larger."""
+"""Size of a detached pane at 100 %, unless it was larger."""
 GRIP = 6
-"""Height in pixels of the strip that a docked pane is dragged by."""
+"""Height in pixels of the handle by which a docked pane is dragged."""
 USUAL = 200
-"""Height in pixels at 100 % of a pane whose entry names none, when it unfolds."""
+"""Height in pixels at 100 % of an unfolding pane that declares none."""
 FOLD_MS = 400
-"""How long a pane is empty before it folds: what is being read is there by then."""
+"""Milliseconds a pane is empty before it folds, so that content being loaded arrives first."""
 
 
 Opening = Literal["once", "done", "never"]
 OPENINGS: tuple[Opening, ...] = ("once", "done", "never")
-"""Whether the rail opens by itself: the next time something is in it, no more because it did or a person opened it, or not at all."""
+"""Whether the column opens by itself: with the next content; no longer, as it was opened before; or never."""
 
 
 class _DockTitle(QWidget):
-    """The bar a pane is dragged by: a thin strip while it is docked, because the pane shows its own heading; a title when it floats."""
+    """The bar a pane is dragged by: a thin handle while docked, a title bar while floating.
+
+    A docked pane has a heading of its own.
+    """
 
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__(dock)
@@ -82,7 +85,7 @@ class _DockTitle(QWidget):
 
 
 class _DockButtons(QWidget):
-    """Tear off and hide, at the right of a pane's heading."""
+    """Buttons to detach and hide a pane, on the right of its heading."""
 
     def __init__(self, dock: QDockWidget, entry: PaneEntry) -> None:
         super().__init__()
@@ -98,7 +101,7 @@ class _DockButtons(QWidget):
 
 
 def tear_off(dock: QDockWidget) -> None:
-    """Make a pane a window of its own, beside the place it had, or put it back."""
+    """Make a pane a window next to its former place, or dock it again."""
     if dock.isFloating():
         dock.setFloating(False)
         return
@@ -113,13 +116,13 @@ def tear_off(dock: QDockWidget) -> None:
 
 
 class Rail(QWidget):
-    """Makes the docks of all registered panes in a main window. It is no visible widget itself.
+    """Creates the docks of all registered panes in a main window. Not a visible widget itself.
 
     Attributes:
-        opens: whether it opens by itself.
+        opens: whether the column opens by itself.
 
     Signals:
-        made: the name of a pane that is in ``panes`` from now on.
+        made: the name of a pane that was added to ``panes``.
     """
 
     made = Signal(str)
@@ -156,7 +159,8 @@ class Rail(QWidget):
         self.lay_out()
         self._usual = [entry.name for entry in self._entries.values() if entry.place != "drawer"]
         self.drawer = SideDrawer(window, self.docks, self._usual)
-        self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))  # once they have their places
+        # Once the panes are laid out.
+        self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))
         self.strip = PaneStrip(window, [self._entries[name] for name in self._usual], self.show_pane)
         self._strip_debouncer = Debouncer(self, 0, self._show_strip)
         for dock in self.docks.values():
@@ -164,7 +168,7 @@ class Rail(QWidget):
         self.set_visible(False)
 
     def _placed(self, place: Place) -> list[QDockWidget]:
-        """The docks that belong in a place, in their order."""
+        """The docks that belong in an area, in order."""
         return [self.docks[entry.name] for entry in self._entries.values() if entry.place == place]
 
     def _make_dock(self, entry: PaneEntry) -> QDockWidget:
@@ -180,11 +184,13 @@ class Rail(QWidget):
         return dock
 
     def lay_out(self, away: Collection[QDockWidget] = (), shown: Collection[QDockWidget] | None = None) -> None:
-        """The layout nobody changed yet: the stacked panes one above the other, others as tabs behind the lowest; the drawer closed.
+        """The default layout: stacked panes above each other, others as tabs behind the lowest.
 
-        With large text three panes would not fit one above the other: those in the middle go behind the lowest too. In a low window all do.
-        What is ``away`` stays where it is; with ``shown``, no other pane is in sight, not even for a moment: a narrow window would be
-        made wider for it, and its left column narrower.
+        The lower drawer is closed.
+
+        With large text three panes do not fit above each other: those in the middle become tabs too. In a low window
+        all do. Panes in ``away`` keep their place. With ``shown``, no other pane is shown, not even for a moment: a
+        narrow window would be widened for it, and its left column narrowed.
         """
         right, below = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
         self._rows = self._fitting_rows()
@@ -210,7 +216,7 @@ class Rail(QWidget):
         self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
 
     def reset(self) -> None:
-        """The layout nobody changed, whatever the width of the window: closed until something is in it."""
+        """Restore the default layout, whatever the width of the window: closed until a pane has content."""
         filled = self._filled()
         self.opens = "done" if filled else "once"
         self.lay_out()
@@ -219,15 +225,18 @@ class Rail(QWidget):
 
     @property
     def rows(self) -> int:
-        """How many panes stand one above the other in the layout as it is."""
+        """How many panes are currently above each other."""
         return self._rows
 
     def repair_layout(self, shown: Collection[str] | None = None, rows: int = 0) -> None:
-        """A layout was put back. ``shown`` are the panes it has at the sides where there is room; None says that those in sight are meant.
-        ``rows`` is how many it has one above the other, 0 when that is not known: the window may be of another size now than it was made
-        for, as on another screen.
+        """Fix a layout that was just restored.
 
-        It may be older than the drawer below: its panes share one place again, unless somebody shows them.
+        The window may now have another size than when it was saved, for example on another screen. A layout of a
+        version without the lower drawer gets the drawer's panes into one area, unless the user shows them.
+
+        Args:
+            shown: the panes at the sides where there is room; None means those visible now.
+            rows: how many are above each other, 0 if unknown.
         """
         self._strip_debouncer.ask()
         at_side = [name for name, dock in self.docks.items() if not dock.isHidden()] if shown is None else shown
@@ -241,13 +250,13 @@ class Rail(QWidget):
                 self._window.tabifyDockWidget(first, other)
 
     def _fitting_rows(self) -> int:
-        """How many panes fit one above the other."""
+        """How many panes fit above each other."""
         if self._window.height() < LOW:
             return 1
         return 2 if theme().scale > ROOMY_SCALE else 3
 
     def fit(self) -> None:
-        """The font scale or the window changed: stack the panes anew when more fit now, or fewer; those in sight stay in sight."""
+        """Restack the panes after a change of font scale or window size; visible panes stay visible."""
         if self._fitting_rows() == self._rows:
             return
         shown = [dock for dock in self.docks.values() if not dock.isHidden()]
@@ -261,11 +270,14 @@ class Rail(QWidget):
             self._open_drawer(drawer[0])
 
     def size_column(self, grown: float) -> None:
-        """Give the rail its usual width times ``grown``."""
+        """Set the column to its default width times ``grown``."""
         self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
-        """Make the panes, after the first paint; those of a drawer that is closed when it is first opened. They are many widgets."""
+        """Create the panes after the first paint; those of a closed drawer are created when it is opened.
+
+        They are many widgets.
+        """
         self._host = PaneHost(self._bridge, presenter)
         for name, dock in self.docks.items():
             if self._entries[name].place != "drawer" or not dock.isHidden():
@@ -280,12 +292,11 @@ class Rail(QWidget):
             self._make_pane(name)
         self._refold()
 
-    # -- the strip, and opening by itself -----------------------------------------------------------------------------------------------
     def _filled(self) -> list[str]:
         return [name for name in self._usual if name in self.panes and self.panes[name].notable]
 
     def _open_first(self) -> None:
-        """Something is in a pane for the first time: open beside the conversation. Over it, in a narrow window, nothing opens unasked."""
+        """Open the column when a pane first has content, except in a narrow window, where it would cover the chat."""
         filled = self._filled()
         if self.opens == "once" and filled and not self.drawer.narrow and not self._aside:
             self.set_visible(True)
@@ -295,7 +306,7 @@ class Rail(QWidget):
         self._open_first()
 
     def set_stay_closed(self, on: bool) -> None:
-        """Close the rail and never open it unasked, or let it open by itself again the next time something is in it."""
+        """Keep the column closed for good, or let it open by itself with the next content."""
         self.opens = "never" if on else "once"
         if on:
             self.set_visible(False)
@@ -303,7 +314,7 @@ class Rail(QWidget):
             self._open_first()
 
     def set_aside(self, on: bool) -> None:
-        """Show nothing of it, or what was shown before."""
+        """Hide all panes, or show the previous ones again."""
         if on and not self._aside:
             self._was_visible = self.visible
             self.set_visible(False)
@@ -313,13 +324,12 @@ class Rail(QWidget):
         self._show_strip()
 
     def _show_strip(self) -> None:
-        """In a narrow window it stays: the drawer lies over the conversation beside it."""
-        beside = any(self.drawer.at_side(name) and not dock.isHidden() for name, dock in self.docks.items())
-        self.strip.setVisible(not self._aside and (self.drawer.narrow or not beside))
+        """Show the strip while the panes are closed; in a narrow window always, next to the drawer."""
+        docked = any(self.drawer.at_side(name) and not dock.isHidden() for name, dock in self.docks.items())
+        self.strip.setVisible(not self._aside and (self.drawer.narrow or not docked))
 
-    # -- folding ----------------------------------------------------------------------------------------------------------------------
     def _refold(self, *_: object) -> None:
-        """Unfold at once what may not be folded any more, when the panes have their places; fold a moment later what may."""
+        """Unfold panes at once when they no longer may be folded; fold others after ``FOLD_MS``."""
         self._open_first()
         self._unfold.ask()
         self._fold.ask()
@@ -333,7 +343,10 @@ class Rail(QWidget):
         self._set_folded([name for name in self._foldable() if not self.panes[name].folded], True)
 
     def _foldable(self) -> list[str]:
-        """Empty panes that stand above another one: the lowest takes what room is left, and behind a tab nothing is gained."""
+        """Empty panes above another one.
+
+        The lowest fills the remaining height, and behind a tab folding gains nothing.
+        """
         alone = [name for name in self.panes if self.drawer.at_side(name) and not self.docks[name].isHidden()]
         lowest = max((self.docks[name].geometry().bottom() for name in alone), default=0)
         return [
@@ -353,7 +366,10 @@ class Rail(QWidget):
             QTimer.singleShot(0, self, partial(self._give_heights, names, on))  # once the window knows their new limits
 
     def _give_heights(self, names: Sequence[str], folded: bool) -> None:
-        """Panes that were folded or unfolded get their height, the lowest gives or takes it: left out of the call, all would by a share."""
+        """Set the heights of panes just folded or unfolded; the lowest absorbs the difference.
+
+        Panes omitted from the call to ``resizeDocks`` would all be resized in proportion.
+        """
         shown = {name: dock for name, dock in self.docks.items() if self.drawer.at_side(name) and not dock.visibleRegion().isEmpty()}
         now = {name: full_height(self._window, dock) for name, dock in shown.items()}
         heights = {name: self.panes[name].maximumHeight() + GRIP if self.panes[name].folded else height for name, height in now.items()}
@@ -383,14 +399,14 @@ class Rail(QWidget):
         self.made.emit(name)
 
     def _badge(self, name: str, count: int) -> None:
-        """Say on its tab how many things of a pane wait for the person: it may stand behind another."""
+        """Show on a pane's tab how many items wait for the user, as the pane may be behind another."""
         title = self._entries[name].title
         (self._waiting.add if count else self._waiting.discard)(name)
         self.strip.show_count(name, count, waits=True)
         bind_text(self.docks[name], title=(lambda: f"{_(title)} · {number(count)}") if count else title)
 
     def set_workflow(self, workflow_id: str) -> None:
-        """Every pane shows this workflow."""
+        """Set the workflow that every pane shows."""
         self._workflow_id = workflow_id
         for pane in self.panes.values():
             pane.set_workflow(workflow_id)
@@ -404,12 +420,12 @@ class Rail(QWidget):
         dock = self.docks[name]
         opened = dock.isHidden()
         if self.opens == "once" and name in self._usual:
-            self.opens = "done"  # a person did it
+            self.opens = "done"  # opened by the user
         self._make_pane(name)
         if self.drawer.narrow and self.drawer.at_side(name):
             self.drawer.show(name)
         elif not dock.isFloating():
-            self.drawer.shut()  # it leaves no room for what opens below the conversation
+            self.drawer.shut()  # it leaves no room for what opens below the chat
         dock.show()
         dock.raise_()
         if opened and dock in self._placed("drawer") and not dock.isFloating():
@@ -430,7 +446,7 @@ class Rail(QWidget):
         return any(not dock.isHidden() for _name, dock in self._docked())
 
     def set_visible(self, on: bool) -> None:
-        """Hide everything that is not torn off, or show again what was hidden that way. In a narrow window: close or open the drawer."""
+        """Hide all docked panes, or show them again. In a narrow window: close or open the drawer."""
         if self.drawer.narrow:
             self.drawer.show() if on else self.drawer.shut()
             if on:
@@ -443,15 +459,14 @@ class Rail(QWidget):
             self._put_away = {name for name, dock in self._docked() if not dock.isHidden()} - self.drawer.names
         wanted = (self.drawer.names or set(self._usual)) | self._put_away if on else set()
         for name, dock in self._docked():
-            dock.setVisible(name in wanted or (on and not dock.isHidden()))  # what a person opened below stays
+            dock.setVisible(name in wanted or (on and not dock.isHidden()))  # what the user opened below stays open
         if on:
             self._placed("stack")[-1].raise_()
             self._raise_filled()
         self._show_strip()
 
     def _raise_filled(self) -> None:
-        """Of panes that share a place one with something in it comes to the front: what waits for the person, else the one before, else
-        the first."""
+        """Of tabbed panes, raise one that waits for the user, else the previous one with content, else the first."""
         filled = self._filled()
         filled.reverse()
         for name in sorted(filled, key=lambda name: (name in self._waiting, name in self.drawer.front)):
@@ -459,7 +474,7 @@ class Rail(QWidget):
                 self.docks[name].raise_()
 
     def _enter_drawer(self) -> None:
-        """The keyboard goes into the drawer, so that Esc leaves it."""
+        """Focus the drawer so that Esc closes it."""
         front = [pane for name, pane in self.panes.items() if self.drawer.at_side(name) and not pane.visibleRegion().isEmpty()]
         if front:
             front[0].setFocus()

@@ -1,4 +1,4 @@
-"""What concerns a whole run: step mode, the panes that show it in time, its replay and forks."""
+"""Views of a complete run: step mode, panes linked to points in time, replay and forks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class RunViewController(QObject):
-    """Made by the window after its first paint, when the panes are there."""
+    """Created by the window after its first paint, when the panes exist."""
 
     def __init__(self, window: WindowParts) -> None:
         super().__init__(window)
@@ -57,7 +57,7 @@ class RunViewController(QObject):
                 pass
 
     def refresh_actions(self) -> None:
-        """Steps only while something waits for one; a replay only where something ran."""
+        """Enable stepping only while a run waits for a step, and replay only if something ran."""
         for name in ("next-step", "run-on"):
             self._window.actions_[name].setEnabled(bool(self.step_bar.waiting))
         self._window.actions_["replay-run"].setEnabled(bool(self._window.chat.workflow_id))
@@ -74,27 +74,24 @@ class RunViewController(QObject):
         self.close_replay()
         self.refresh_actions()
 
-    # -- step mode ------------------------------------------------------------------------------------------------------------
     def set_step_mode(self, on: bool) -> None:
-        """Whether the next message starts a run that waits before each step; a run in view follows at once."""
+        """Set whether the next message starts a run that waits before each step; a run in view is changed at once."""
         self._window.chat.sending.stepping = on
         self.step_bar.set_stepping(on)
         self.step_toggle.setVisible(on)
 
-    # -- agents and requests --------------------------------------------------------------------------------------------------
     def open_agent(self, run_id: str) -> None:
-        """Show a sub-agent's transcript in the conversation's place."""
+        """Show a sub-agent's transcript in place of the chat."""
         self.close_replay()
         self._window.chat.open_agent(run_id)
 
     def show_request(self, run_id: str, seq: int = 0) -> None:
-        """Show what was sent to a run's model: the request whose reply is event ``seq`` of the run, 0 the newest."""
+        """Show a request to a run's model: the one whose reply is event ``seq`` of the run; 0 means the latest."""
         self._window.rail.show_pane("context")
         context = self._window.rail.panes["context"]
         assert isinstance(context, ContextPane)
         context.show_run(run_id, seq)
 
-    # -- the past -------------------------------------------------------------------------------------------------------------
     def open_replay(self) -> None:
         """Replay the newest turn of the workflow in view."""
         self._bridge.jobs.start(self._open_newest(self._window.chat.workflow_id))
@@ -107,7 +104,7 @@ class RunViewController(QObject):
             self._window.toasts.show(_("Nothing has run here yet."))
 
     def show_replay(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
-        """Replay a turn from a stream event on; 0 begins at its end."""
+        """Replay a turn from a stream event; 0 starts at its end."""
         self._bridge.jobs.start(self._show_replay(workflow_id, root_run_id, seq))
 
     async def _show_replay(self, workflow_id: str, root_run_id: str, seq: int) -> None:
@@ -134,19 +131,19 @@ class RunViewController(QObject):
         self._window.chat.composer.quote(text)
 
     def close_replay(self) -> None:
-        """Back to the conversation."""
+        """Return to the chat."""
         if self.replay is not None and self._window.middle.currentWidget() is self.replay:
             self.replay.player.pause()
             self._window.middle.setCurrentWidget(self._window.chat)
             self._window.chat.composer.field.setFocus()
 
     def fork(self, workflow_id: str, seq: int) -> None:
-        """Make a new workflow of everything up to a stream event, and show it."""
+        """Create a workflow from everything up to a stream event, and show it."""
         self._bridge.jobs.once(("fork", workflow_id, seq), lambda: self._fork(workflow_id, seq))
 
     async def _fork(self, workflow_id: str, seq: int) -> None:
         forked = await self._bridge.engine.runs.fork(workflow_id, seq)
         self.close_replay()
         self._window.chat.open_workflow(forked.id)
-        # One that was cut in the middle of a turn is paused, and says so over the composer, with the way to go on.
+        # A fork inside a turn is paused, and the bar over the composer offers to continue.
         self._window.toasts.show(_("“{name}” created.", name=forked.name))

@@ -1,4 +1,4 @@
-"""In a narrow window the panes at the side yield: they lie in a drawer over the conversation instead of standing beside it."""
+"""In a narrow window the side panes lie in a drawer over the chat instead of next to it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMainWindow
 
 NARROW = 1280
-"""Below this width of the window, in logical pixels, the conversation has no room for panes beside it."""
+"""Below this window width, in logical pixels, there is no room for panes next to the chat."""
 LEAST_SEEN = 60
-"""Pixels of the conversation that an open drawer leaves in sight: the place to click that closes it."""
+"""Pixels of the chat that stay visible beside an open drawer: clicking there closes it."""
 _SIDES = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
 
 
 class _Shade(QWidget):
-    """Darkens what lies beside the open drawer and takes the click that closes it.
+    """Dims what is beside the open drawer and receives the click that closes it.
 
     Signals:
-        pressed: somebody clicked beside the drawer.
+        pressed: a click beside the drawer.
     """
 
     pressed = Signal()
@@ -36,7 +36,7 @@ class _Shade(QWidget):
         self.setObjectName("drawer-shade")
 
     def cover(self, part: QRect) -> None:
-        """Lie over this part of the parent, above everything in it."""
+        """Cover this rectangle of the parent, above all its children."""
         self.setGeometry(part)
         self.show()
         self.raise_()
@@ -51,16 +51,16 @@ class _Shade(QWidget):
 
 
 class SideDrawer(QObject):
-    """Decides whether the panes docked at the sides stand beside the conversation, and opens and closes them over it in a narrow window.
+    """Decides whether side panes are docked next to the chat, or shown and hidden over it in a narrow window.
 
-    The panes stay docks of the window all the time, and so can be moved, stacked and torn off in the drawer as beside the conversation.
-    What makes them lie over it: the conversation keeps the width it would have without them, and what is under them is not seen.
+    The panes remain docks of the window, so they can be moved, stacked and detached in the drawer as well. They cover
+    the chat because the chat keeps the width it would have without them.
 
     Attributes:
         narrow: the panes are in the drawer.
         open: the drawer is open; always False in a wide window.
-        names: the panes that were in sight last, or are.
-        front: those of them that no other one hid.
+        names: the panes that are or were last visible.
+        front: those of them that were not behind another tab.
 
     Signals:
         opened: the drawer was opened, or a pane was shown in the open one.
@@ -91,34 +91,38 @@ class SideDrawer(QObject):
             dock.visibilityChanged.connect(self._on_visible)
 
     def overlay(self, pages: QWidget, middle: QWidget, sidebar: QWidget, strip: QWidget) -> None:
-        """``pages`` is what the panes take room from, ``middle`` what keeps its width in it; the conversation lies between ``sidebar`` and
-        ``strip``."""
+        """Lay the drawer over the chat.
+
+        Args:
+            pages: the widget that the panes take width from.
+            middle: its child that keeps its width.
+            sidebar, strip: the widgets at the left and right of the chat.
+        """
         self._over = pages, middle, sidebar, strip
         pages.installEventFilter(self)
         sidebar.installEventFilter(self)
 
-    # -- what is shown ----------------------------------------------------------------------------------------------------------------
     def at_side(self, name: str) -> bool:
-        """Whether a pane is docked at a side, and not torn off or below the conversation."""
+        """Whether a pane is docked at a side, not floating and not below the chat."""
         dock = self._docks[name]
         return not dock.isFloating() and self._window.dockWidgetArea(dock) in _SIDES
 
     def docked_panes(self) -> set[str]:
-        """The panes that stand at the sides where there is room: what a layout that is kept says of them."""
+        """The panes docked at the sides in a wide window, as saved with the layout."""
         if not self.narrow:
             return self._shown()
         self.note()
         return set(self.names) if self._docked_beside else set()
 
     def restore(self, names: Collection[str]) -> None:
-        """Panes that a kept layout says stand at the sides; the drawer is closed."""
+        """Set the side panes of a saved layout; the drawer is closed."""
         self.narrow = self.open = False
         self._close_over()
         self._show(names)
         self.follow()
 
     def follow(self) -> None:
-        """The window has another width."""
+        """Adapt to a new window width."""
         narrow = self._window.width() < NARROW
         self._free_width(narrow)
         if narrow == self.narrow:
@@ -132,7 +136,7 @@ class SideDrawer(QObject):
         else:
             self.shut()
             self.narrow = False
-            before = dict(self._sizes)  # those that Qt gives the panes first are no one's choice
+            before = dict(self._sizes)  # sizes that Qt assigns first were not chosen by the user
             self._show(self.names if self._docked_beside else ())
             QTimer.singleShot(0, self, lambda: self._size(before))
 
@@ -147,7 +151,7 @@ class SideDrawer(QObject):
         self._window.setMinimumWidth(0 if narrow or held else least)
 
     def _preserve_sidebar_width(self) -> None:
-        """The left column has its width whether the panes come or go: Qt takes it from there first, and does not give it back."""
+        """Preserve the width of the left column when panes come or go: Qt shrinks it and does not restore it."""
         column = self._over[2].parentWidget() if self._over is not None else None
         if isinstance(column, QDockWidget) and self._column:
             width = self._column
@@ -160,7 +164,7 @@ class SideDrawer(QObject):
         self._window.resizeDocks(docks, [size.height() for _dock, size in sized], Qt.Orientation.Vertical)
 
     def show(self, name: str = "") -> None:
-        """Open the drawer, with this pane among the others."""
+        """Open the drawer with this pane among the others."""
         names = {each for each in self.names if self.at_side(each)} | ({name} if name else set())
         if not self.open:
             self.open = True
@@ -169,7 +173,7 @@ class SideDrawer(QObject):
         self.opened.emit()
 
     def shut(self) -> None:
-        """Close the drawer; what a person hid or showed in it stays so."""
+        """Close the drawer; which panes the user showed or hid in it is remembered."""
         if not self.open:
             return
         self.note()
@@ -182,7 +186,7 @@ class SideDrawer(QObject):
         return {name for name, dock in self._docks.items() if self.at_side(name) and not dock.isHidden()}
 
     def note(self) -> None:
-        """Remember what is in sight, to show the same again."""
+        """Remember which panes are visible, to show them again."""
         if shown := self._shown():
             self.names = shown
             self.front = [name for name in shown if not self._docks[name].visibleRegion().isEmpty()]
@@ -196,11 +200,10 @@ class SideDrawer(QObject):
             if name in wanted:
                 self._docks[name].raise_()
 
-    # -- lying over the conversation --------------------------------------------------------------------------------------------------
     def _open_over(self) -> None:
         if self._over is None:
             return
-        pages, middle, *_beside = self._over
+        pages, middle, *_others = self._over
         middle.setMinimumWidth(LEAST_SEEN)
         pages.setMinimumWidth(LEAST_SEEN)
         self._shades = (_Shade(pages), _Shade(self._window))
@@ -213,19 +216,19 @@ class SideDrawer(QObject):
             shade.deleteLater()
         self._shades = ()
         if self._over is not None:
-            pages, middle, *_beside = self._over
+            pages, middle, *_others = self._over
             middle.setContentsMargins(0, 0, 0, 0)
             pages.setMinimumWidth(0)
             middle.setMinimumWidth(self._least)
 
     def size_middle(self, least: int) -> None:
-        """Smallest width of the conversation, in pixels, while nothing lies over it."""
+        """Smallest width of the chat in pixels while nothing covers it."""
         self._least = least
         if self._over is not None and not self.open:
             self._over[1].setMinimumWidth(least)
 
     def _stretch(self) -> None:
-        """Give the conversation the room under the drawer too, at whichever side it is."""
+        """Extend the chat under the drawer, on whichever side it is."""
         if self._over is None or not self.open:
             return
         pages, middle, sidebar, strip = self._over
@@ -236,7 +239,7 @@ class SideDrawer(QObject):
         if strip.isVisible():
             right -= strip.width()
         elif right:
-            right += 1  # the line at that side, which is there only beside panes
+            right += 1  # the separator line, which exists only next to panes
         for shade, part in zip(self._shades, (pages.rect(), QRect(0, 0, left, self._window.height())), strict=True):
             shade.cover(part)
         middle.setContentsMargins(-max(0, free), 0, -right, 0)
@@ -247,9 +250,9 @@ class SideDrawer(QObject):
             if kind in (QEvent.Type.Resize, QEvent.Type.Show):
                 self.follow()
             elif kind == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and self.open:
-                self.shut()  # nothing in the drawer had a use for the key
+                self.shut()  # nothing in the drawer handled the key
         elif kind == QEvent.Type.Resize and watched is not (self._over and self._over[0]):
-            if self.narrow == (self._window.width() < NARROW):  # else the panes have not come or gone yet
+            if self.narrow == (self._window.width() < NARROW):  # otherwise the panes have not been moved yet
                 self._measure(watched)
         elif kind in (QEvent.Type.Resize, QEvent.Type.Move) and self._over is not None and watched is self._over[0]:
             self._stretch()
@@ -263,7 +266,7 @@ class SideDrawer(QObject):
             self._sizes[name] = QSize(resized.width(), full_height(self._window, resized))
 
     def _on_moved(self, floating: bool) -> None:
-        """A pane that is put back into a closed drawer opens it: it would be gone otherwise."""
+        """A pane docked into a closed drawer opens it: the pane would otherwise disappear."""
         if self.narrow and not floating and not self.open:
             self.show(next((name for name, dock in self._docks.items() if dock is self.sender()), ""))
 

@@ -1,4 +1,4 @@
-"""The folder in which dialogs for files begin: the one that was used last, never the one the program happened to be started in."""
+"""The folder in which file dialogs start: the last one used, not the process's working directory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _last: Path | None = None
 
 
 def start_folder() -> Path:
-    """Where a dialog for files begins: the folder used last, else the person's documents, else their home."""
+    """The last folder used, else the user's documents, else the home folder."""
     if _last is not None and _last.is_dir():
         return _last
     documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
@@ -18,6 +18,6 @@ def start_folder() -> Path:
 
 
 def remember_folder(folder: Path) -> None:
-    """The next dialog begins there."""
+    """Make the next dialog start in this folder."""
     global _last
     _last = folder

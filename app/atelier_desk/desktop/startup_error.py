@@ -1,4 +1,4 @@
-"""What fills the window when the engine cannot be opened: what happened, and what to do."""
+"""The page shown when the engine cannot be opened: what happened and what to do."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class StartupErrorPage(QWidget):
         QGuiApplication.clipboard().setText(self.details())
 
     def details(self) -> str:
-        """What a person can send to somebody who helps."""
+        """The text a user can send to support."""
         import platform
         import traceback
 
@@ -96,5 +96,5 @@ class StartupErrorPage(QWidget):
 
     def _fit(self) -> None:
         self._icon.setPixmap(theme().pixmap("triangle-alert", "err", theme().px(22), self.devicePixelRatioF()))
-        # A layout that centres it asks for its usual height, whatever its texts need at this width.
+        # A layout that centres it uses its preferred height, regardless of what its texts need at this width.
         self._card.setMinimumHeight(self._card.heightForWidth(self._card.width()))

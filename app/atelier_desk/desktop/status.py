@@ -1,5 +1,7 @@
-"""What the line at the foot of the list says while the engine is open: that agents work or wait for a person, or that no key
-will be accepted."""
+"""The status line below the list while the engine is open.
+
+Agents at work or waiting for the user, or a rejected API key.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StatusWatch(QObject):
-    """Looks at the workflows in the list, and at the key of the provider whose model answers in the workflow in view."""
+    """Watches the listed workflows, and the API key of the model in view."""
 
     def __init__(self, window: WindowParts) -> None:
         super().__init__(window)
@@ -38,7 +40,7 @@ class StatusWatch(QObject):
             self._refused.add(data.provider)
             self._check()
         elif self._refused and isinstance(data, TextPayload) and not event.depth and event.workflow_id == self._window.chat.workflow_id:
-            self._refused.discard(self._window.chat.choices.model[0])  # it answers
+            self._refused.discard(self._window.chat.choices.model[0])  # the provider answered
             self._check()
 
     def _on_changed(self, topic: Topic, key: str) -> None:

@@ -1,4 +1,4 @@
-"""Step mode on the screen: the slim bar over the composer that says what comes next, and lets it happen."""
+"""Step mode: the bar over the composer that shows the next step and runs it."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.stepping import WaitingStep
 
 REFRESH_MS = 60
-"""Milliseconds after a run's state changed before the bar asks what waits: a team changes many at once."""
+"""Milliseconds from a change of a run's state to the next query: a team changes many at once."""
 MOST_NAMED = 3
-"""Agents whose next step is told when several wait."""
+"""Maximum number of agents whose next step is described."""
 Act = Callable[[str], Coroutine[object, None, object]]
-"""Something that is done to a run."""
+"""An engine call for a run id."""
 NEXT_KEY, RUN_ON_KEY = "F10", "F5"
 
 
 class StepBar(QFrame):
-    """``step-bar`` with ``step-next`` and ``step-run-on``. Shown while a run of the workflow in view waits for a step, or is paused.
+    """``step-bar`` with ``step-next`` and ``step-run-on``.
+
+    Visible while a run of the workflow in view waits for a step or is paused.
 
     Signals:
         waiting_changed: whether anything waits.
@@ -74,9 +76,8 @@ class StepBar(QFrame):
         tint(self.on, "play", "text", 14)
         bind(self._update_texts)
 
-    # -- what waits -----------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
-        """Watch this workflow; empty watches none."""
+        """Watch this workflow; empty for none."""
         self.workflow_id = workflow_id
         self.paused = None
         self._show(())
@@ -84,7 +85,7 @@ class StepBar(QFrame):
             self.refresh()
 
     def refresh(self) -> None:
-        """Ask the engine what waits for a step."""
+        """Ask the engine which runs wait for a step."""
         if self.workflow_id and self.bridge.ready:
             self.bridge.jobs.start(self._ask(self.workflow_id))
 
@@ -93,7 +94,7 @@ class StepBar(QFrame):
         found = await self.bridge.engine.stepping.waiting(workflow_id)
         paused = None if found else await self.bridge.engine.stepping.held(workflow_id)
         if workflow_id == self.workflow_id and done == self._done:
-            # One that was paused to be stepped is held in a moment.
+            # A run paused for stepping becomes a stepping run in a moment.
             self.paused = paused if paused is not None and paused.run_id != self._caught else None
             free = tuple(step for step in found if step.root_run_id in self._freed)
             self._show(tuple(step for step in found if step not in free))
@@ -118,13 +119,12 @@ class StepBar(QFrame):
         if bool(waiting) != before:
             self.waiting_changed.emit(bool(waiting))
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def take_step(self) -> None:
-        """One step of everything that waits."""
+        """Perform one step of every waiting run."""
         self._each(self.bridge.engine.runs.steering.step, list(dict.fromkeys(step.root_run_id for step in self.waiting)))
 
     def run_on(self) -> None:
-        """No more stepping, or no more pause: the run in view goes on by itself, with everything below it."""
+        """End stepping or a pause: the run in view and its sub-agents continue."""
         if self.paused is not None and not self.waiting:
             self._each(self.bridge.engine.runs.steering.resume, [self.paused.run_id])
             return
@@ -138,12 +138,15 @@ class StepBar(QFrame):
         if not (self.waiting or self.paused) or self._busy:
             return
         if self.bridge.jobs.once(self, lambda: self._do(act, run_ids)) is not None:
-            # Seen at once: the work itself begins a moment later.
+            # Hidden at once: the work starts a moment later.
             self._busy = True
             self._update_texts()
 
     async def _do(self, act: Act, run_ids: list[str]) -> None:
-        """Do it, and learn what waits then: until that is known a click would mean a step that was taken already."""
+        """Call ``act`` for each run, then query what waits.
+
+        Until then another click would request the same step twice.
+        """
         try:
             for run_id in run_ids:
                 await act(run_id)
@@ -155,7 +158,7 @@ class StepBar(QFrame):
             self._debouncer.start()
 
     def set_stepping(self, on: bool) -> None:
-        """Step mode was switched: hold the run that works at its next step, or let the one that waits run on."""
+        """Step mode was switched: hold the running run at its next step, or let the waiting one continue."""
         self._caught = ""
         if not on:
             self.run_on()
@@ -163,7 +166,7 @@ class StepBar(QFrame):
             self.bridge.jobs.start(self._catch(self.workflow_id))
 
     async def _catch(self, workflow_id: str) -> None:
-        """Pause the working run, so that it can be stepped from its next safe place."""
+        """Pause the running run, so that it can be stepped from its next safe point."""
         run_id = await self.bridge.engine.workflows.active(workflow_id)
         if run_id and workflow_id == self.workflow_id:
             self._freed.discard(run_id)
@@ -171,10 +174,9 @@ class StepBar(QFrame):
             await self.bridge.engine.runs.steering.pause(run_id)
 
     async def _hold(self, run_id: str) -> None:
-        """A run that paused because step mode was switched on: make it a stepping one, which waits before its next step."""
+        """Turn a run paused by step mode into a stepping run, which waits before its next step."""
         await self.bridge.engine.stepping.from_pause(run_id)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def _update_texts(self) -> None:
         self.next.setEnabled(not self._busy)
         self.on.setEnabled(not self._busy)
@@ -193,7 +195,7 @@ class StepBar(QFrame):
 
 
 class StepToggle(QToolButton):
-    """``step-toggle``: stands over the composer while step mode is on; a click switches it off.
+    """``step-toggle``: shown over the composer while step mode is on; a click switches it off.
 
     Signals:
         off_requested: it was clicked.
@@ -220,22 +222,22 @@ class StepToggle(QToolButton):
 
 
 def _padded(text: str) -> str:
-    """With room after the icon."""
+    """The text with spacing after the icon."""
     return " " + _(text)
 
 
 def short_next(step: WaitingStep) -> str:
-    """What a run would do, in a word or two."""
+    """A run's next step in a word or two."""
     return ", ".join(dict.fromkeys(_tools(step))) if step.tools else _("model request")
 
 
 def _tools(step: WaitingStep) -> list[str]:
-    """The tools in the words of their cards."""
+    """The tools by the titles of their cards."""
     return [_(title) or bare_tool(tool) for tool, title in zip_longest(step.tools, step.titles, fillvalue="")]
 
 
 def what_next(step: WaitingStep) -> str:
-    """What a run would do, as a sentence."""
+    """A run's next step as a sentence."""
     if not step.tools:
         return _("Next: {agent} calls its model.", agent=step.agent_name)
     if len(step.tools) == 1:

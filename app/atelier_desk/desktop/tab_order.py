@@ -1,4 +1,4 @@
-"""Where Tab and F6 go in the main window: through what can be seen, in the order in which it is read."""
+"""Focus order of Tab and F6 in the main window: visible widgets in reading order."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.desktop.window_parts import WindowParts
 
 MOST = 200
-"""So many steps that lead to nothing in sight end the search: more than all panes behind tabs have."""
+"""Maximum steps through invisible widgets before the search ends: more than all panes behind tabs have."""
 
 
 def step(window: WindowParts, onward: Callable[[], bool]) -> bool:
-    """Move the keyboard's focus to the next or the previous stop.
+    """Move the keyboard focus to the next or previous stop.
 
-    Qt's own order is that in which widgets were made, and it counts the panes behind tabs as shown: the messages, made as they are scrolled
-    into view, came after everything else and in any order, and the focus was lost in panes nobody could see.
+    Qt's own order is that of creation and treats panes behind tabs as visible: messages, created while scrolling,
+    came last and in random order, and the focus got lost in hidden panes.
 
     Args:
-        onward: one step in Qt's order; false when there is none.
+        onward: one step in Qt's order; returns False when there is none.
     """
     getattr(window.middle.currentWidget(), "order_stops", window.chat.order_stops)()  # a replay has messages of its own
     behind = [dock for dock in window.rail.docks.values() if not dock.isHidden() and dock.visibleRegion().isEmpty()]
@@ -34,20 +34,20 @@ def step(window: WindowParts, onward: Callable[[], bool]) -> bool:
 
 
 def move_focus(window: WindowParts, by: int) -> None:
-    """Give the keyboard to the next (1) or the previous (-1) part of the window: list, conversation, composer, each pane in sight."""
+    """Focus the next (1) or previous (-1) part of the window: list, chat, composer, each visible pane."""
     panes = [pane for pane in window.rail.panes.values() if not pane.visibleRegion().isEmpty()]
     middle = window.middle.currentWidget()
     talk = [window.chat.view, window.chat.composer.field] if middle is window.chat else [middle]
     parts: list[QWidget] = [part for part in (window.sidebar.list, *talk, *panes) if part.isVisible()]
     focus = QApplication.focusWidget()
     at = next((number for number, part in enumerate(parts) if focus is not None and (part is focus or part.isAncestorOf(focus))), -1)
-    if at < 0:  # beside them: in the header, over the list
+    if at < 0:  # outside the parts: in the header or over the list
         at = 0 if focus is not None and window.sidebar.isAncestorOf(focus) else len(talk)
     entrance(parts[(at + by) % len(parts)]).setFocus(Qt.FocusReason.TabFocusReason)
 
 
 def _unseen(widget: QWidget | None, behind: list[QDockWidget]) -> bool:
-    """Whether it is in a pane behind a tab, or one of the bars without a tab that Qt keeps for later."""
+    """Whether a widget is in a pane behind a tab, or is one of the empty tab bars that Qt reuses."""
     if isinstance(widget, QTabBar) and not widget.count():
         return True
     return widget is not None and any(dock.isAncestorOf(widget) for dock in behind)

@@ -1,4 +1,4 @@
-"""The program's icon in the desktop's notification area, where there is one."""
+"""The program's icon in the desktop's notification area, if there is one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from atelier_desk.desktop.widgets import bind_text
 
 
 def there_is_a_tray() -> bool:
-    """Whether this desktop has a notification area; without a desktop there is none either."""
+    """Whether the desktop has a notification area; False without a desktop."""
     return QSystemTrayIcon.isSystemTrayAvailable()
 
 
 class Tray(QObject):
-    """The icon and its menu of ``entries``, an English ``N_`` text and what it does; a click on the icon is the first of them."""
+    """The tray icon and its menu of ``entries``: an English ``N_`` text and a callback. A click runs the first one."""
 
     def __init__(self, window: QWidget, entries: Sequence[tuple[str, Callable[[], object]]]) -> None:
         super().__init__(window)
@@ -33,7 +33,7 @@ class Tray(QObject):
             self._add(text, run)
 
     def set_shown(self, on: bool) -> None:
-        """Show it, if the desktop has a place for it."""
+        """Show or hide the icon, if the desktop has a place for it."""
         self.icon.setVisible(on and there_is_a_tray())
 
     def _add(self, text: str, run: Callable[[], object]) -> None:

@@ -38,13 +38,16 @@ if TYPE_CHECKING:
 
 LAYOUT_VERSION = 1
 TITLE_BAR = 40
-"""Pixels that a desktop's title bar takes at most: GNOME's is 37, openbox's some 20."""
+"""Largest expected height of a title bar in pixels: GNOME's is 37, openbox's about 20."""
 _PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 def first_view(workflows: Sequence[Workflow], last: str) -> str:
-    """The workflow to show at a start: one at work, else the one last in view, else one that was cut off or waits; empty for none."""
-    from atelier_desk.domain.workflow import WorkflowStatus  # not needed for the first paint, and dear
+    """The workflow to show at startup; empty for none.
+
+    A running one, else the last in view, else one that was interrupted or waits.
+    """
+    from atelier_desk.domain.workflow import WorkflowStatus  # not needed for the first paint, and slow to import
 
     newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
     known = {workflow.id for workflow in workflows}
@@ -53,20 +56,21 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
 
 
 class MainWindow(WindowActions):
-    """``main-window``. Shown before the engine is open; ``start`` is called when it is."""
+    """``main-window``. Shown before the engine is open; ``start`` is called afterwards."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__()
         self.bridge = bridge
         self.setObjectName("main-window")
         self.setAnimated(False)
-        # Before the panes, which are laid out for its height. How high the title bar is, is known only once it is shown.
+        # Before the panes are laid out for its height; the title bar's height is known only once the window is shown.
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize() - QSize(0, TITLE_BAR)))
         self.toasts = ToastHost(self, bottom=128)
         self.sidebar = Sidebar(bridge, self.toasts, self)
         self.middle = QStackedWidget(self)
         self.pages = control(QStackedWidget(self), look="middle")
-        self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # without a frame the style sheet's lines at its sides are not drawn
+        # Without a frame the style sheet's lines at the sides are not drawn.
+        self.pages.setFrameShape(QFrame.Shape.StyledPanel)
         self.opening = OpeningPage(self)
         self.pages.addWidget(self.opening)
         self.pages.addWidget(self.middle)
@@ -115,9 +119,8 @@ class MainWindow(WindowActions):
         self.chat.header.left.clicked.connect(self.toggle_sidebar)
         self.chat.header.right.clicked.connect(self.toggle_panes)
 
-    # -- life -----------------------------------------------------------------------------------------------------------------
     def prepare(self) -> None:
-        """Make what the first paint did not need: the actions, the conversation, the panes and the question presenter."""
+        """Create what the first paint did not need: actions, chat, panes and the question presenter."""
         if self.presenter is not None:
             return
         self._make_actions()
@@ -132,7 +135,7 @@ class MainWindow(WindowActions):
         self.setWindowIcon(app_icon())
 
         from atelier_desk.desktop.chat.search.highlight import warm_up
-        from atelier_desk.desktop.chat.transcript import messages  # noqa: F401 - so that the first message is drawn at once
+        from atelier_desk.desktop.chat.transcript import messages  # noqa: F401 - preloaded so that the first message is drawn at once
 
         warm_up()
         self.presenter = QuestionPresenter(self.bridge, self)
@@ -172,26 +175,26 @@ class MainWindow(WindowActions):
         self.bridge.changed.connect(self._on_embedding_offer)
 
     def _on_usage(self, topic: Topic, _month: str) -> None:
-        """Most of what may be spent this month is used: said once, with the way to the limit."""
+        """Warn once when most of the monthly limit is used, with a link to the limit."""
         if topic != "usage":
             return
 
-        async def tell() -> None:
+        async def warn() -> None:
             from atelier_desk.presentation.usage import warning_text
 
             month = await self.bridge.engine.usage.month()
             self.toasts.show(warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
 
-        self.bridge.jobs.start(tell())
+        self.bridge.jobs.start(warn())
 
     def _on_embedding_offer(self, topic: Topic, id: str) -> None:
-        """Vectors that may cost something are made when the person says so."""
+        """Ask before creating embeddings that may cost something."""
         from atelier_desk.domain.memory import EMBEDDING_OFFER
 
         if topic != "memory" or id != EMBEDDING_OFFER:
             return
 
-        async def tell() -> None:
+        async def ask() -> None:
             from atelier_desk.presentation.usage import embedding_offer_text
 
             memories = self.bridge.engine.memories
@@ -203,7 +206,7 @@ class MainWindow(WindowActions):
                 later = (_("Not now"), lambda: toast.dismiss())
                 toast = self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=later, lasting=True)
 
-        self.bridge.jobs.start(tell())
+        self.bridge.jobs.start(ask())
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
@@ -217,7 +220,7 @@ class MainWindow(WindowActions):
         self._connect_chat()
 
     def _handle_dropped(self, files: list[str]) -> None:
-        """Workflows and exports of chats are imported, other files go with the message."""
+        """Import dropped workflows and exported chats; attach other files to the message."""
 
         async def take() -> None:
             if others := await self.sidebar.workflow_actions.importer.import_dropped(files):
@@ -226,7 +229,7 @@ class MainWindow(WindowActions):
         self.bridge.jobs.start(take())
 
     async def start(self, settings: Settings) -> None:
-        """The engine is open: fill everything, and show the workflow a person wants to see first."""
+        """The engine is open: fill all parts and show the workflow from ``first_view``."""
         self.prepare()
         await self.settings.publish(settings)
         self.presenter.set_view("", None)
@@ -245,7 +248,7 @@ class MainWindow(WindowActions):
         self.actions_.release()
 
     def hold(self, on: bool) -> None:
-        """Say nothing of what could be done while the guide of the first start says it: half a sentence beside its card helps nobody."""
+        """Suppress hints while the guide of the first start is shown, which says the same."""
         self.chat.empty.hold(on)
         self.sidebar.hold(on)
         self.chat.bottom.setVisible(not on)
@@ -253,7 +256,7 @@ class MainWindow(WindowActions):
             self.chat.composer.field.setFocus()
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
-        """Fill the window with what happened and what to do."""
+        """Replace the window's content by an error page."""
         from atelier_desk.desktop.startup_error import StartupErrorPage
 
         if self._error_page is None:
@@ -267,15 +270,14 @@ class MainWindow(WindowActions):
         self.pages.setCurrentWidget(self._error_page)
 
     def leave_engine_error(self) -> None:
-        """The engine is opened again."""
+        """Remove the error page: the engine is being opened again."""
         self.sidebar.foot.show_connection("opening")
         self.rail.set_aside(False)
         self.pages.setCurrentWidget(self.opening)
         self.opening.setFocus()
 
-    # -- layout kept ------------------------------------------------------------------------------------------------------------
     def layout_state(self) -> dict[str, str]:
-        """Geometry and layout as ``settings.window`` keeps them."""
+        """Geometry and layout as stored in ``settings.window``."""
         return {
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
@@ -290,7 +292,7 @@ class MainWindow(WindowActions):
         }
 
     def restore_layout(self, kept: dict[str, str]) -> None:
-        """Put everything where it was; anything unreadable is left as it is."""
+        """Restore geometry and layout; unreadable parts are left unchanged."""
         if kept.get("geometry"):
             self.restoreGeometry(_bytes(kept["geometry"]))
         if kept.get("state"):
@@ -299,7 +301,7 @@ class MainWindow(WindowActions):
             rows = kept.get("rows", "")
             shown = set(kept["panes"].split("\n")) - {""} if "panes" in kept else None
             self.rail.repair_layout(shown, int(rows) if rows.isdecimal() else 0)
-            opens = kept.get("rail", "done")  # a layout of an earlier version is what a person made of it
+            opens = kept.get("rail", "done")  # layouts of earlier versions were set by the user
             self.rail.opens = opens if opens in OPENINGS else "done"
             if self.presenter is not None:
                 self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
@@ -311,13 +313,13 @@ class MainWindow(WindowActions):
             remember_folder(Path(kept["folder"]))
 
     def _on_theme(self) -> None:
-        """Text of another size gives the columns another width; another colour leaves the width that somebody gave them."""
+        """A change of text size resizes the columns; a change of colour keeps the widths the user set."""
         if self._sized_for != theme().scale:
             self._sized_for = theme().scale
             self._size_columns()
 
     def _size_columns(self) -> None:
-        """Side columns grow less than the text, so that the conversation keeps its room."""
+        """Side columns grow less than the text, so that the chat keeps its room."""
         grown = 1 + (theme().scale - 1) * 0.5
         self.sidebar.setMinimumWidth(round(190 * grown))
         self.sidebar.setMaximumWidth(round(460 * grown))
@@ -332,25 +334,26 @@ class MainWindow(WindowActions):
         elif watched is self and event.type() == QEvent.Type.ThemeChange:
             QTimer.singleShot(0, theme().restore_fonts)
         elif watched is self and event.type() == QEvent.Type.DevicePixelRatioChange:
-            QTimer.singleShot(0, theme().changed.emit)  # pictures are drawn for the new screen as they are for other colours
+            # Images are redrawn for the new screen as for a new colour scheme.
+            QTimer.singleShot(0, theme().changed.emit)
         return False
 
     def _draw_edges(self) -> None:
-        """A line at either side of the middle, but none at the window's own edge."""
+        """Draw a line at either side of the middle, but not at the window's own edge."""
         left, right = self.pages.x() > 0, self.pages.geometry().right() < self.width() - 1
         sides = {(True, False): "middle-left", (False, True): "middle-right", (False, False): "middle-none"}
         wanted = sides.get((left, right), "middle")
         if self.pages.property("variant") != wanted:
             mark(self.pages, wanted)
-            self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # measures the lines anew
+            self.pages.setFrameShape(QFrame.Shape.StyledPanel)  # recomputes the lines
 
     def set_shortcuts(self, chosen: Mapping[str, str]) -> None:
-        """Keys by action as a person chose them."""
+        """Apply the user's shortcuts, by action."""
         self.actions_.set_shortcuts(chosen)
         self._update_shortcut_texts()
 
     def _update_shortcut_texts(self) -> None:
-        """What is shown of keys follows them: tool tips of the buttons that do the same, and the words that name some."""
+        """Update tool tips and texts that mention shortcuts."""
         self.sidebar.foot.show_palette_keys(shortcut_text(self.actions_["command-palette"]))
         self.sidebar.show_search_keys(shortcut_text(self.actions_["search-everywhere"]))
         foot = self.sidebar.foot
@@ -363,16 +366,14 @@ class MainWindow(WindowActions):
             if spec.name in buttons:
                 bind_text(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))
 
-    # -- menus -----------------------------------------------------------------------------------------------------------------------
     def main_menu(self) -> None:
-        """The menu of all actions, at the foot of the left column."""
+        """The menu of all actions, below the left column."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.actions_.fill(menu)
         button = self.sidebar.foot.menu
         menu.popup(button.mapToGlobal(button.rect().topLeft()) - QPoint(0, menu.sizeHint().height()))
 
-    # -- reactions --------------------------------------------------------------------------------------------------------------
     def _on_shown(self, workflow_id: str) -> None:
         self.sidebar.select(workflow_id)
         self.rail.set_workflow(workflow_id)
@@ -380,7 +381,8 @@ class MainWindow(WindowActions):
             self.presenter.set_view(workflow_id, self.chat)
         self._refresh_actions()
         if self._palette is not None:
-            QTimer.singleShot(0, self._palette, self._palette.collect_again)  # opened before: more can be done now
+            # Opened earlier: more commands are available now.
+            QTimer.singleShot(0, self._palette, self._palette.collect_again)
 
     def _choose_model(self) -> None:
         from atelier_desk.desktop.first_start.dialog import MODEL
@@ -388,7 +390,7 @@ class MainWindow(WindowActions):
         self.show_first_steps(MODEL)
 
     def _open_providers(self, provider: str = "") -> None:
-        """The model servers; of one that is named, the field of its key."""
+        """Open the list of providers, or the API key field of the one named."""
         settings = self._open_settings()
         settings.show_page("providers")
         if provider:
@@ -402,16 +404,19 @@ class MainWindow(WindowActions):
         onward = partial(super().focusNextPrevChild, forward)
         leaving = QApplication.focusWidget()
         if self.presenter is None or (leaving is not None and not leaving.isVisible()):
-            return onward()  # nobody pressed Tab: what had the keyboard is hidden, and the composer will take it
+            return onward()  # Tab was not pressed: the focused widget was hidden, and the composer will get the focus
         return step(self, onward)
 
     def end(self) -> None:
-        """Close without asking whether agents that work are to stop: that was answered, or nobody is there to answer."""
+        """Close without asking about running agents: the user answered already, or cannot."""
         self._asks = False
         self.close()
 
     def _agents_may_work(self) -> bool:
-        """As far as the window knows; the engine is asked then. A team that waits for a person may have others at work."""
+        """Whether agents run, as far as the window knows; then the engine is asked.
+
+        Other agents of a waiting team may run.
+        """
         listed = any(each.status.value in ("running", "waiting") for each in self.sidebar.model.workflows)
         return self.bridge.ready and self.presenter is not None and (listed or self.chat.sending.running)
 
@@ -428,7 +433,7 @@ class MainWindow(WindowActions):
         self.closing.emit()
 
     def save_draft(self) -> None:
-        """Store what was typed; nothing can be typed before the conversation is made."""
+        """Store the typed message; nothing can be typed before the chat exists."""
         if self.presenter is not None:
             self.chat.save_draft()
 

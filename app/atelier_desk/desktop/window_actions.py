@@ -1,4 +1,4 @@
-"""What a person can do in the main window: every method here is an action of the menus, the shortcuts and the command palette."""
+"""The user's actions in the main window: every method here appears in menus, shortcuts and the command palette."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 class WindowActions(WindowParts):
-    """The part of the window that is actions, and the windows they open, each made when it is first wanted.
+    """The window's actions, and the windows they open, each created on first use.
 
     Signals:
         language_requested: switch the program's language.
-        closing: the person closes the window; the program ends after the engine did.
+        closing: the user closes the window; the program ends after the engine did.
     """
 
     language_requested = Signal(str)
@@ -59,9 +59,8 @@ class WindowActions(WindowParts):
     _guide_window: GuideWindow | None = None
     _tray: Tray | None = None
 
-    # -- what they share ------------------------------------------------------------------------------------------------------
     def _refresh_actions(self) -> None:
-        """Only what can be done now can be chosen."""
+        """Enable only actions that are possible now."""
         there = bool(self.chat.workflow_id)
         for name in ("rename", "title", "pin", "move", "archive", "duplicate", "export", "print", "delete"):
             self.actions_[f"{name}-workflow"].setEnabled(there)
@@ -76,13 +75,12 @@ class WindowActions(WindowParts):
         self.bridge.jobs.start(self.bridge.engine.settings.update(**fields))
 
     def _size_columns(self) -> None:
-        """Give every column its usual width at the present size of text."""
+        """Set every column to its default width at the current text size."""
         raise NotImplementedError
 
-    # -- workflows ------------------------------------------------------------------------------------------------------------
     @action("new-workflow", N_("New workflow"), group="workflow", shortcut="Ctrl+N", icon="plus", early="later")
     def new_workflow(self) -> None:
-        self.rail.drawer.shut()  # it would lie over the page that was asked for
+        self.rail.drawer.shut()  # it would cover the requested page
         self.chat.close_workflow()
         self.sidebar.select("")
         self.rail.set_workflow("")
@@ -184,7 +182,7 @@ class WindowActions(WindowParts):
     @action("find", N_("Find in workflow"), group="workflow", shortcut="Ctrl+F", icon="search")
     def find_in_workflow(self) -> None:
         if self.presenter is not None:
-            self.presenter.put_off()  # what is looked for lies under it
+            self.presenter.put_off()  # it would cover the requested page
         self.chat.find_bar.enter()
 
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
@@ -197,7 +195,7 @@ class WindowActions(WindowParts):
         self._search_dialog.popup(self.sidebar.search.text())
 
     def _show_place(self, workflow_id: str, kind: str, row_id: str, message_id: str) -> None:
-        """A place that another window of the program names."""
+        """Show a place requested by another window of the program."""
         self.raise_up()
         self._on_hit(workflow_id, kind, row_id, message_id)
 
@@ -215,7 +213,6 @@ class WindowActions(WindowParts):
     def pinned_messages(self) -> None:
         self.chat.pinned.open()
 
-    # -- runs -----------------------------------------------------------------------------------------------------------------
     @action("stop-run", N_("Stop the agent"), group="run", shortcut="Ctrl+.", icon="circle-stop")
     def stop_run(self) -> None:
         self.chat.stop()
@@ -279,7 +276,7 @@ class WindowActions(WindowParts):
 
     @action("quote-selection", N_("Quote the selected text"), group="run", shortcut="Ctrl+Shift+L", icon="quote", keywords="selection cite")
     def quote_selection(self) -> None:
-        """What is selected in a message, a difference, a file or a report goes into the message, as a quote."""
+        """Insert the text selected in a message, diff, file or report into the message as a quote."""
         from PySide6.QtWidgets import QApplication
 
         from atelier_desk.desktop.widgets.selection import selected_text
@@ -290,7 +287,6 @@ class WindowActions(WindowParts):
         else:
             self.toasts.show(_("Select some text first: in a message, a diff or a report."))
 
-    # -- views ----------------------------------------------------------------------------------------------------------------
     @action("jump-to-latest", N_("Jump to the latest message"), group="view", shortcut="Ctrl+End", icon="arrow-down")
     def jump_to_latest(self) -> None:
         self.chat.view.scroll_to_end()
@@ -308,7 +304,7 @@ class WindowActions(WindowParts):
         self.rail.set_stay_closed(on)
 
     def _add_pane_actions(self) -> None:
-        """One that shows it for each pane, in their order."""
+        """Add an action for each pane, in their order, that shows it."""
         after = "toggle-panes"
         for entry in panes():
             spec = ActionSpec(f"show-{entry.name}", entry.command, "view", entry.shortcut, entry.icon, entry.keywords)
@@ -346,7 +342,6 @@ class WindowActions(WindowParts):
     def normal_text(self) -> None:
         self._set(font_scale=100)
 
-    # -- the program ----------------------------------------------------------------------------------------------------------
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
         from atelier_desk.desktop.palette import CommandPalette
@@ -358,7 +353,7 @@ class WindowActions(WindowParts):
             )
             self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
             self._palette.ran.connect(self._on_ran)
-            self.chat.choices.shown.connect(self._palette.collect_again)  # the models may be read now
+            self.chat.choices.shown.connect(self._palette.collect_again)  # the models may be loaded now
         self._palette.popup()
         if not self.settings_pages:
             self.bridge.jobs.start(self._find_pages(), "settings pages")
@@ -370,7 +365,7 @@ class WindowActions(WindowParts):
             self.ran_last = "\n".join(self._palette.recent)
 
     async def _find_more(self) -> None:
-        """What no part of the window knows: the list of workflows knows those of the archive only while it is open."""
+        """Load commands from outside the window: archived workflows are listed only while the archive is open."""
         found = tuple(await self.bridge.engine.workflows.list(limit=None, archived=True))
         prompts = tuple(await self.bridge.engine.prompts.list())
         if (found, prompts) != (self.archived, self.prompts):
@@ -379,7 +374,7 @@ class WindowActions(WindowParts):
                 self._palette.collect_again()
 
     async def _find_pages(self) -> None:
-        """The pages' modules take half a second to import: this thread only waits for them."""
+        """Import the settings pages, which takes half a second; this thread only waits."""
         from atelier_desk.desktop.settings.registry import sections
 
         self.settings_pages = tuple(await asyncio.to_thread(sections))
@@ -387,12 +382,12 @@ class WindowActions(WindowParts):
             self._palette.collect_again()
 
     def show_settings(self, page: str) -> None:
-        """The settings, at a page."""
+        """Open the settings at a page."""
         self._open_settings().show_page(page)
 
     @action("quick-ask", N_("Quick ask"), group="program", shortcut="Ctrl+Shift+K", icon="zap", keywords="tray background", early="later")
     def quick_ask(self) -> None:
-        """The small window for one question, wherever the person is; not before the engine is open."""
+        """Open quick ask, from any window; not before the engine is open."""
         from atelier_desk.desktop.quick import QuickAsk
 
         if self.presenter is None:
@@ -415,7 +410,7 @@ class WindowActions(WindowParts):
         self.new_workflow()
 
     def show_tray(self, on: bool) -> None:
-        """Follow the setting of the icon in the notification area; there is none on a desktop without such an area."""
+        """Show or hide the tray icon as set, if the desktop has a notification area."""
         from atelier_desk.desktop.tray import Tray, there_is_a_tray
 
         if self._tray is None and on and there_is_a_tray() and self.presenter is not None:
@@ -454,7 +449,7 @@ class WindowActions(WindowParts):
         self.projects_window().open_search()
 
     def projects_window(self) -> ProjectsWindow:
-        """The window of the projects, shown and in front."""
+        """Show the projects window and bring it to the front."""
         from atelier_desk.desktop.projects.window import ProjectsWindow
 
         if self._projects is None:
@@ -495,7 +490,10 @@ class WindowActions(WindowParts):
         self.show_first_steps()
 
     def show_first_steps(self, step: int = 0, *, first: bool = False) -> None:
-        """The guide, from a step on; with what was entered there since the program started. At the ``first`` start nothing else speaks."""
+        """Show the first-start guide at a step, with values entered since the program started.
+
+        At the ``first`` start, other hints are suppressed.
+        """
         from atelier_desk.desktop.first_start.dialog import FirstStart
 
         if self.presenter is None:
@@ -508,7 +506,7 @@ class WindowActions(WindowParts):
         self._first_steps.begin(step)
 
     def hold(self, on: bool) -> None:
-        """Say nothing of what could be done while the guide of the first start says it."""
+        """Suppress hints while the guide of the first start is shown, which says the same."""
         raise NotImplementedError
 
     @action("quit", N_("Quit"), group="program", shortcut="Ctrl+Q", icon="power", early="now")

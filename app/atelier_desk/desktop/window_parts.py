@@ -1,4 +1,4 @@
-"""The main window as its helpers know it: the parts it is made of, whoever makes them."""
+"""The main window as its helpers see it: its parts."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class WindowParts(QMainWindow):
-    """Base of ``MainWindow``, which makes the parts. What is handed the window takes this, so that it need not import the window.
+    """Base of ``MainWindow``, which creates the parts. Helpers take this type, so they need not import the window.
 
     Attributes:
-        pages: ``middle``, or what stands in its place while the engine is not open.
-        middle: the conversation, or a replay.
+        pages: ``middle``, or the page shown in its place while the engine is not open.
+        middle: the chat, or a replay.
         presenter: None until the first paint is over.
-        settings: parts of the window that follow a setting subscribe to it there.
+        settings: parts of the window subscribe here to settings.
     """
 
     bridge: Bridge
@@ -41,11 +41,11 @@ class WindowParts(QMainWindow):
     settings: SettingSubscribers
 
     def watched_outside(self, workflow_id: str) -> bool:
-        """Whether a person looks at this workflow's answer in the window of quick ask."""
+        """Whether this workflow's answer is visible in the quick ask window."""
         raise NotImplementedError
 
     def raise_up(self) -> None:
-        """Bring the window to the front, whatever covers it or however it was put away."""
+        """Bring the window to the front, even if minimized or hidden."""
         self.setWindowState(self.windowState() & ~Qt.WindowState.WindowMinimized)
         self.show()
         self.raise_()

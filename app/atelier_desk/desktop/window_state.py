@@ -1,4 +1,4 @@
-"""Keeps the window's shape while it is used: after a kill it opens as it was, not as it was when it was last closed."""
+"""Saves the window's layout while it is used, so that it survives a kill."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.window_parts import WindowParts
 
 WAIT_MS = 1_000
-"""Changes within a second are kept together: a window that is dragged moves sixty times in it."""
+"""Milliseconds; changes within a second are saved together: dragging a window moves it sixty times a second."""
 
 _CHANGES = (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.WindowStateChange)
 
 
 class LayoutKeeper(QObject):
-    """Calls ``keep`` a second after the window, one of its panes or the workflow in view changed; begins with ``start``."""
+    """Calls ``keep`` a second after the window, a pane or the workflow in view changed; starts with ``start``."""
 
     def __init__(self, window: WindowParts, keep: Callable[[], object]) -> None:
         super().__init__(window)
@@ -29,7 +29,7 @@ class LayoutKeeper(QObject):
         self._debouncer = Debouncer(self, WAIT_MS, keep)
 
     def start(self) -> None:
-        """Watch from now on: what is put back at a start is no change."""
+        """Start watching; restoring the layout at startup is not a change."""
         self._window.installEventFilter(self)
         for dock in self._window.findChildren(QDockWidget):
             dock.visibilityChanged.connect(self._changed)
@@ -45,7 +45,7 @@ class LayoutKeeper(QObject):
         screen.availableGeometryChanged.connect(self._fit)
 
     def _fit(self, *_: object) -> None:
-        """A screen became smaller: the window shrinks with it, or its composer is out of reach."""
+        """Shrink the window when its screen got smaller; its composer would be out of reach."""
         window = self._window
         if window.isVisible() and not window.windowState() & (Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen):
             wanted = fitted(window.frameGeometry(), window.screen().availableGeometry())
@@ -63,7 +63,7 @@ class LayoutKeeper(QObject):
 
 
 def fitted(frame: QRect, room: QRect) -> QRect:
-    """A window's frame inside ``room``: no larger, and moved no further than it must."""
+    """A window's frame moved and shrunk into ``room``, no more than necessary."""
     width, height = min(frame.width(), room.width()), min(frame.height(), room.height())
     left = min(max(frame.left(), room.left()), room.left() + room.width() - width)
     top = min(max(frame.top(), room.top()), room.top() + room.height() - height)

@@ -1,4 +1,4 @@
-"""The host of questions, from their own tests."""
+"""Fixtures shared with the tests of questions."""
 
 from __future__ import annotations
 

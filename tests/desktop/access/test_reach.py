@@ -1,4 +1,4 @@
-"""Every control has a name that is said, and the keyboard comes to it: in window, panes, settings, dialogs and cards."""
+"""Every control has an accessible name and is reachable by keyboard: in window, panes, settings, dialogs and cards."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ async def test_a_pane_of_a_run(kind: type[Any], qtbot: QtBot) -> None:
 
 
 async def _shown(qtbot: QtBot, pane: Any) -> QWidget:
-    """The window it is in, whose it is."""
+    """The window of a pane, and its owner."""
     window = QWidget()
     qtbot.addWidget(window)
     pane.setParent(window)

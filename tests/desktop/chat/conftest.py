@@ -1,4 +1,4 @@
-"""A panel over a fake engine, with a team at work in it."""
+"""A panel over a fake engine, with a running team."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Team:
-    """The panel, its engine, and short ways to drive both."""
+    """The panel, its engine, and helpers for both."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self._qtbot = qtbot
@@ -40,13 +40,13 @@ class Team:
         self.panel.show()
 
     async def open(self) -> None:
-        """Show the workflow, then let the team start."""
+        """Show the workflow, then start the team."""
         self.panel.open_workflow("w1")
         await settle()
         await self.feed(*started())
 
     async def feed(self, *events: StreamEvent) -> None:
-        """Let these happen, and wait until the window shows it."""
+        """Feed events, and wait until the window shows them."""
         for each in events:
             self.bridge.stream_event.emit(each)
         await self.settled()

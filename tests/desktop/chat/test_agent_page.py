@@ -1,4 +1,4 @@
-"""A sub-agent's own transcript: prompt, words as they come, report, the way back, and a message to it."""
+"""A sub-agent's transcript: prompt, streaming text, report, the way back, and a message to it."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def test_when_it_ends_the_keyboard_stays_off_the_way_back_and_unsent_words
     assert QApplication.focusWidget() is page.view
 
 
-async def test_what_speaks_of_the_conversations_model_is_not_said_on_a_sub_agents_page(team: Team) -> None:
+async def test_remarks_on_the_workflows_model_are_hidden_on_a_sub_agents_page(team: Team) -> None:
     team.panel._show_starter("local", STARTER)
     notice = team.panel.findChild(StarterNotice)
     assert notice.isVisible()
@@ -178,7 +178,7 @@ async def test_the_turns_own_run_is_the_conversation(team: Team) -> None:
     assert not page.isVisible()
 
 
-async def test_a_message_that_was_searched_for_is_shown_where_it_was_said(team: Team) -> None:
+async def test_a_found_message_is_shown_in_its_transcript(team: Team) -> None:
     team.engine.set("teams", "run_of", Run(id="dot", workflow_id="w1", correlation_id="ada", depth=2))
     team.panel.reveal_message("d1")
     await team.settled()

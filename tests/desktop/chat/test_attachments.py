@@ -1,4 +1,4 @@
-"""Attachments as a person has them: put into the composer, kept over a restart, sent, seen in the transcript, opened large."""
+"""Attachments: added to the composer, preserved over a restart, sent, shown in the transcript, enlarged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROOMS: list[Room] = []
 
 @pytest.fixture(autouse=True)
 def _left() -> Iterator[None]:
-    """Timers of a panel that fire after the test's loop find nothing to do."""
+    """Stops timers of a panel that would fire after the test's loop has ended."""
     yield
     while ROOMS:
         ROOMS.pop().bridge.ready = False
@@ -92,7 +92,7 @@ async def engine(open_atelier: Opener) -> AsyncIterator[Atelier]:
         yield atelier
 
 
-async def test_files_are_dropped_kept_in_the_draft_sent_and_opened_large(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
+async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(qtbot: QtBot, open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "dot.png").write_bytes(png(40, 30))
     (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
@@ -390,7 +390,7 @@ async def test_escape_leaves_the_list_and_the_message_is_as_it_was(qtbot: QtBot,
     await room.bridge.jobs.settled()
 
 
-async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_are_sent(
+async def test_secrets_long_texts_and_unsupported_images_are_warned_of_before_sending(
     qtbot: QtBot, engine: Atelier, tmp_path: Path
 ) -> None:
     (tmp_path / ".env").write_text("KEY=1", "utf-8")
@@ -406,7 +406,7 @@ async def test_secrets_long_texts_and_pictures_nobody_sees_are_told_before_they_
     assert room.note == ""
     choices = room.panel.choices
     await room.until(lambda: choices.model[1])
-    await room.bridge.jobs.settled()  # the models are read
+    await room.bridge.jobs.settled()  # the models are loaded
     from atelier_desk.domain.provider import ModelInfo
 
     provider, name = choices.model

@@ -1,4 +1,4 @@
-"""At the end of a turn a card names the files it changed; from there, and from a message's menu, they are taken back."""
+"""A card at the end of a turn names the changed files and can undo the changes, as can a message's menu."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
 
 
 async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language(panel: Panel) -> None:
-    """In French both verbs are « Annuler »: the sheet had two buttons that read the same."""
+    """In French both verbs are « Annuler », so the sheet had two buttons with the same label."""
     for language in LANGUAGES:
         switch_language(language)
         panel.press("changed-files-undo")
@@ -101,7 +101,7 @@ async def test_to_undo_and_to_leave_it_are_two_different_words_in_every_language
     assert panel.engine.calls("files.undo") == []
 
 
-async def test_all_of_the_turn_is_undone_after_a_yes_and_the_card_says_so(panel: Panel) -> None:
+async def test_the_complete_turn_is_undone_after_confirmation_and_the_card_shows_it(panel: Panel) -> None:
     panel.press("changed-files-undo")
     assert panel.engine.calls("files.undo") == [], "it is named first"
     panel.changes = [each.model_copy(update={"undone_by": "x"}) for each in panel.changes]
@@ -115,7 +115,7 @@ async def test_all_of_the_turn_is_undone_after_a_yes_and_the_card_says_so(panel:
     assert card.undo.isHidden()
 
 
-async def test_who_undoes_what_a_command_did_is_told_what_stays(panel: Panel) -> None:
+async def test_undoing_a_command_warns_of_what_stays(panel: Panel) -> None:
     panel.press("changed-files-undo")
     assert "Commands" not in confirmation(panel).informativeText()
     confirmation(panel).reject()
@@ -131,7 +131,7 @@ def confirmation(panel: Panel) -> QMessageBox:
     return box
 
 
-async def test_what_somebody_else_changed_is_said_and_both_are_offered(panel: Panel) -> None:
+async def test_conflicting_changes_are_named_and_both_ways_are_offered(panel: Panel) -> None:
     problem = ConflictError("{path} was changed by somebody else since.", path="a.py")
     panel.engine.set("files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)])
     panel.press("changed-files-undo")

@@ -1,4 +1,4 @@
-"""Diffs: which lines came and went, and which words of them."""
+"""Diffs: added and removed lines, and the changed words in them."""
 
 from __future__ import annotations
 

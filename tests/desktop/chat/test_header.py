@@ -1,4 +1,4 @@
-"""The line above the transcript: the title keeps some words, whatever stands beside it."""
+"""The header: the title keeps some words, whatever is beside it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.model_messages import Usage
 
 
-def test_the_title_is_whole_where_there_is_room_and_keeps_some_words_where_there_is_not(qtbot: QtBot) -> None:
+def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.resize(900, 46)
@@ -51,7 +51,7 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     seen: list[bool] = []
     for width in (*range(1200, 400, -10), 1200):
         if seen[-1:] == [False] and width < 1200:
-            continue  # from here on names are cut
+            continue  # from here on names are elided
         header.resize(width, 46)
         qtbot.waitUntil(whole)
         assert header.meter.isVisible()
@@ -60,8 +60,8 @@ def test_the_usage_folds_before_title_and_names_are_cut(qtbot: QtBot) -> None:
     assert seen == [True, False, True]
 
 
-def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
-    """As when it is put beside another one, in one step."""
+def test_a_wide_header_does_not_keep_its_window_from_being_narrow(qtbot: QtBot) -> None:
+    """As when it is tiled beside another window, in one step."""
     window = QWidget()
     qtbot.addWidget(window)
     header = ChatHeader(window)
@@ -79,7 +79,7 @@ def test_what_a_wide_line_shows_does_not_keep_its_window_from_being_narrow(qtbot
     assert window.width() == 480
 
 
-def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None:
+def test_a_title_set_before_the_first_paint_is_full_too(qtbot: QtBot) -> None:
     header = ChatHeader()
     qtbot.addWidget(header)
     header.resize(900, 46)
@@ -90,12 +90,12 @@ def test_a_title_given_before_the_first_paint_is_whole_too(qtbot: QtBot) -> None
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 420), (100, 700), (150, 600), (200, 600), (200, 700), (200, 900)])
-def test_nothing_runs_into_anything_else_and_the_usage_is_whole_or_away(qtbot: QtBot, scale: int, width: int) -> None:
+def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: int, width: int) -> None:
     theme().set_scale(scale)
     window = QWidget()
     qtbot.addWidget(window)
     holder = QWidget(window)
-    holder.setMinimumWidth(200)  # as in the window, where the middle column may be narrower than what is in it
+    holder.setMinimumWidth(200)  # as in the window, where the middle column may be narrower than its content
     QHBoxLayout(window).addWidget(holder)
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)
@@ -140,8 +140,8 @@ def test_the_usage_comes_back_with_the_room(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
-def test_the_names_of_agent_and_model_are_whole_before_title_and_usage_are(qtbot: QtBot, scale: int, width: int) -> None:
-    """The width of the conversation in a window of 1024 pixels is 640 at 150 %."""
+def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: QtBot, scale: int, width: int) -> None:
+    """The chat's width in a window of 1024 pixels is 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()
     qtbot.addWidget(header)

@@ -1,5 +1,7 @@
-"""What is shown live is what is shown after a reload: many kinds of runs of the real engine, their cards compared in a panel that watched
-them and in a new panel that only read what was stored."""
+"""The live view equals the view after a reload: for many kinds of runs of the real engine.
+
+Compared are the cards of a panel that watched them, and of a new panel that loaded them from the database.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from tests.support.runs import agent
 from tests.support.teams import TEAM_TOOLS, ask_user, calculate, spawn
 
 Cards = list[tuple[str, list[str]]]
-"""For each item of the transcript, from top to bottom: its kind, and every word in it in the order in which it is read."""
+"""For each item of the transcript, from top to bottom: its kind, and all its words in reading order."""
 
 
 class Room:
@@ -44,7 +46,7 @@ class Room:
     def _panel(self) -> ChatPanel:
         panel = ChatPanel(self.bridge)
         self._qtbot.addWidget(panel)
-        panel.resize(900, 4000)  # everything is in view, so everything is drawn
+        panel.resize(900, 4000)  # everything is visible, so everything is drawn
         panel.show()
         return panel
 
@@ -57,7 +59,7 @@ class Room:
         raise AssertionError(f"it never came true: {what}\n{self.cards(self.live)}")
 
     async def rest(self, panel: ChatPanel) -> None:
-        """Until nothing on the screen changes any more."""
+        """Wait until nothing on the screen changes."""
         before: Cards = []
         same = 0
         while same < 25:
@@ -67,7 +69,7 @@ class Room:
             same, before = (same + 1 if now == before else 0), now
 
     async def send(self, text: str = "Go", **config: Any) -> None:
-        """A message as the panel sends it, so that the own bubble is there before the engine knows of it."""
+        """Send a message as the panel does, with its bubble shown before the engine knows of it."""
         if not self.workflow:
             self.workflow = (await self.engine.workflows.create("One")).id
             self.live.open_workflow(self.workflow)
@@ -75,29 +77,31 @@ class Room:
         lead = agent(**{"name": "Lead", "tools": TEAM_TOOLS, "approval": "auto", **config})
         current = self.live.pages.current
         assert current is not None
-        self.live._on_changes([current.add_own(f"own-{text}", text, [])])  # the bubble is there before the engine knows of it
+        # The bubble is shown before the engine knows of it.
+        self.live._on_changes([current.add_own(f"own-{text}", text, [])])
         self.run = await self.engine.runs.send(self.workflow, text, agent=lead)
         await self.until(lambda: any(entry.run_id == self.run for entry in current.entries), "the run begins")
 
     async def status(self, *wanted: str) -> None:
-        """Until the turn has one of these states."""
+        """Wait until the turn has one of these states."""
         async with asyncio.timeout(20):
             while (await self.engine.repos.runs.get(self.run)).status.value not in wanted:
                 QCoreApplication.processEvents()
                 await asyncio.sleep(0.002)
 
     def cards(self, panel: ChatPanel) -> Cards:
-        """What a person reads, item by item."""
+        """The visible text, item by item."""
         found: Cards = []
         for entry in panel.view.entries:
             widget = panel.view.widget_of(entry)
-            # What an agent took is counted from its events while it works and from its rows later, which differ by parts of a millisecond.
+            # An agent's time is counted from events while it runs, and from rows later, which differ by fractions of
+            # a millisecond.
             texts = [re.sub(r"\d+(?=\u202fms)", "n", text) for text in words(widget)] if widget is not None else []
             found.append((widget.objectName() if widget is not None else "not drawn", texts))
         return [card for card in found if card[1]]
 
     async def compare(self, moment: str) -> None:
-        """The panel that watched against one that has just opened the workflow."""
+        """Compare the panel that watched with one that has just opened the workflow."""
         await self.rest(self.live)
         fresh = self._panel()
         fresh.open_workflow(self.workflow)
@@ -110,7 +114,7 @@ class Room:
         assert live == read, f"{moment}:\nlive\n{told(live)}\nread\n{told(read)}"
 
     async def decide(self, *, edited: dict[str, Any] | None = None, note: str | None = None) -> None:
-        """Decide the oldest request the way its card does."""
+        """Decide the oldest request as its card does."""
         desk = approval_controller(self.bridge)
         request = (await self.until(desk.pending, "a request waits"))[0]
         if note is not None:
@@ -119,7 +123,7 @@ class Room:
             await desk.approve(request.id, edited)
 
     async def question(self) -> str:
-        """The id of the question that waits."""
+        """The id of the pending question."""
         async with asyncio.timeout(20):
             while not (found := await self.engine.questions.pending(self.workflow)):
                 QCoreApplication.processEvents()
@@ -145,7 +149,7 @@ def words(widget: QWidget) -> list[str]:
 
 
 def figures(panel: ChatPanel) -> tuple[float, ...]:
-    """Tokens and cost as the header has them, and those of the newest turn's agents together, as tree, lanes and pages show them."""
+    """Tokens and cost in the header, and those of the newest turn's agents as shown by tree, lanes and pages."""
     sums, total = panel.header.meter._sums, panel.team.state.total(panel.team.root, panel.team.now())
     return (*(sums.get(name, 0) for name in ("in", "out", "cost")), total.tokens_input, total.tokens_output, total.cost)
 
@@ -176,7 +180,7 @@ async def opened(qtbot: QtBot, tmp_path: Path) -> AsyncIterator[Open]:
 
 
 class Busy(ScriptedModel):
-    """A server that is asked twice for each reply."""
+    """A server that fails the first request of each reply."""
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         yield RetryDelta(attempt=2, delay_s=0.5, reason="overloaded")
@@ -200,9 +204,6 @@ def ask_mixed(id: str) -> ToolCall:
     return ToolCall(id=id, name="UserQuestionTool", arguments=arguments)
 
 
-# -- the kinds of runs -----------------------------------------------------------------------------------------------------------------
-
-
 async def text_and_thoughts(opened: Open) -> None:
     room = await opened(Lead=[replied("It is **so**.", reasoning="Let me see."), "And so."])
     await room.send()
@@ -224,7 +225,7 @@ async def tools(opened: Open) -> None:
 
 
 async def approvals(opened: Open) -> None:
-    """A call before the one that waits runs meanwhile; then allowed, refused and changed."""
+    """A call before the pending one runs meanwhile; then approved, rejected and edited."""
     mixed = replied("", calculate("a", "6*7"), spawn("s", "Helper"), calculate("b", "2*2"))
     room = await opened(Lead=[mixed, [spawn("x", "Wrong")], [spawn("e", "Clumsy")], "Done."], Helper=["I helped."], Deft=["Deftly done."])
     await room.send(approval="selective")
@@ -280,7 +281,7 @@ async def agents(opened: Open) -> None:
 
 
 async def limit(opened: Open) -> None:
-    """A cap between a reply and its calls, raised; and one that is left with a last answer."""
+    """A limit between a reply and its calls, raised; and one ended by a final answer."""
     room = await opened(Lead=[[calculate("a", "1+1")], [calculate("b", "2+2")], [calculate("c", "3+3")], "That is all."])
     await room.send(budget=Budget(max_tool_calls=1))
     await room.status("paused")
@@ -295,7 +296,7 @@ async def limit(opened: Open) -> None:
 
 
 async def stopped(opened: Open) -> None:
-    """In the middle of a reply, at a question, and at a request."""
+    """Stopped during a reply, a question, and a request."""
     gate = asyncio.Event()
     held = ScriptedModel(["A long answer that is never told to its end.", [ask_user("q")], [spawn("s", "Helper")]], gate=gate)
     room = await opened(Lead=held)
@@ -318,7 +319,7 @@ async def stopped(opened: Open) -> None:
 
 
 async def failure(opened: Open) -> None:
-    """A server that is busy once is asked again; one that refuses is told of, with Retry."""
+    """A server that is busy once is retried; one that refuses is reported, with Retry."""
     said = "HTTP 401: invalid_api_key"
     no_key = ProviderError("{provider} refused the API key ({detail}). Set it.", code="auth", provider="It", detail=said)
     room = await opened(Lead=Busy([no_key, "Here I am."]))
@@ -339,7 +340,7 @@ async def failure(opened: Open) -> None:
 
 
 async def nudge(opened: Open) -> None:
-    """Asked about its open tasks, the agent answers a second time: it is said why."""
+    """Reminded of its open tasks, the agent answers a second time, and the reason is shown."""
     room = await opened(Lead=[[task("a", "Measure"), task("b", "Cut")], "All is done.", "All is done."])
     await room.send()
     await room.status("completed")
@@ -360,7 +361,7 @@ async def unfinished(opened: Open) -> None:
 
 
 async def ends(opened: Open) -> None:
-    """Said by the agent itself: done, and given up; with something shown on the way."""
+    """Reported by the agent itself: done, and given up; with output shown."""
     show = ToolCall(id="o", name="output", arguments={"type": "progress", "content": "Half way."})
     done = ToolCall(id="d", name="task_complete", arguments={"summary": "It is done."})
     give_up = ToolCall(id="g", name="task_abandon", arguments={"reason": "It cannot be done."})
@@ -374,7 +375,7 @@ async def ends(opened: Open) -> None:
 
 
 async def loop(opened: Open) -> None:
-    """The same call again and again: warned, then held."""
+    """A repeated call: warning, then pause."""
     room = await opened(Lead=[[calculate(f"c{number}", "1+1")] for number in range(9)])
     await room.send()
     await room.status("paused")
@@ -382,7 +383,7 @@ async def loop(opened: Open) -> None:
 
 
 async def form(opened: Open) -> None:
-    """An answer without the form of its agent's is asked for again, and stands with a notice when it does not fit then."""
+    """An answer that does not match the agent's schema is requested again, then shown with a notice."""
     schema = {"type": "object", "required": ["total"]}
     room = await opened(Lead=["Three.", '{"sum": 3}'])
     await room.send(answer_schema=schema)

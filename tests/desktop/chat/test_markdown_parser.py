@@ -30,7 +30,7 @@ def html(blocks: list[Block]) -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=40).map("".join), st.lists(st.integers(1, 9), min_size=1, max_size=30))
-def test_every_chunking_gives_the_blocks_of_the_whole(text: str, cuts: list[int]) -> None:
+def test_every_chunking_gives_the_blocks_of_the_complete_text(text: str, cuts: list[int]) -> None:
     stream, frozen, position, turn = MarkdownStream(), [], 0, 0
     while position < len(text):
         step = cuts[turn % len(cuts)]
@@ -49,7 +49,7 @@ def test_finished_blocks_leave_the_tail() -> None:
     assert stream.tail == "Second.\n\nThi"
 
 
-def test_a_reference_has_its_whole_address_however_it_arrives() -> None:
+def test_a_reference_has_its_complete_address_in_any_chunking() -> None:
     stream, frozen = MarkdownStream(), []
     for letter in "[r]: http://example.com/a\n\nsee [r]\n\nand [r]":
         stream.feed(letter)
@@ -58,7 +58,7 @@ def test_a_reference_has_its_whole_address_however_it_arrives() -> None:
     assert html(frozen + stream.finish()).count('href="http://example.com/a"') == 2
 
 
-def test_open_code_shows_whole_lines_only() -> None:
+def test_open_code_shows_complete_lines_only() -> None:
     stream = MarkdownStream()
     stream.feed("```python\na = 1\nb =")
     assert stream.advance() == []

@@ -1,4 +1,4 @@
-"""Formulas that are formulas, prices that stay prices, and the boxes of task lists."""
+"""Formulas are recognized, prices are not, and task lists get boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be done with one message: its menu with the mouse and the keyboard, the row below it, the palette, and the pinned list."""
+"""Actions on a message: in its menu by mouse and keyboard, the row below it, the palette, and the pinned list."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def widget(desk: Desk, index: int) -> MessageWidget:
 
 
 def menu_of(desk: Desk, index: int) -> QMenu:
-    """The menu as the Menu key opens it."""
+    """The menu as opened by the Menu key."""
     target = widget(desk, index)
     target.setFocus()
     at = target.rect().center()
@@ -130,7 +130,7 @@ async def test_another_model_answers_without_changing_what_is_chosen(qtbot: QtBo
     assert desk.panel.choices.model == ("p", "m")
 
 
-async def test_pin_is_kept_shown_and_listed(qtbot: QtBot, desk: Desk) -> None:
+async def test_a_pin_is_stored_shown_and_listed(qtbot: QtBot, desk: Desk) -> None:
     assert desk.panel.pinned.pins == []
     choose(menu_of(desk, 1), "pin")
     await settle()
@@ -180,7 +180,7 @@ async def test_every_command_is_an_action_of_the_palette(qtbot: QtBot, desk: Des
     menu.close()
 
 
-async def test_what_a_sub_agent_said_is_only_copied_quoted_and_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_messages_of_a_sub_agent_are_only_copied_quoted_and_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", True)
     desk.panel.host.versions = False
     menu = QMenu(desk.panel)
@@ -188,7 +188,7 @@ async def test_what_a_sub_agent_said_is_only_copied_quoted_and_read(desk: Desk, 
     assert names(menu) == ["copy", "copy-text", "quote", "read-aloud", "export", "print"]
 
 
-async def test_without_a_voice_it_says_why_it_cannot_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_voice_it_explains_why_it_cannot_read(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(desk.panel.commands, "_spoken", False)
     monkeypatch.setattr("sys.platform", "linux")
     told: list[str] = []

@@ -1,4 +1,4 @@
-"""What the header says of a team's use while it works."""
+"""The team's usage in the header while it runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_totals_are_the_teams_and_the_context_its_first_agents() -> None:
     assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
     meter.brief = True
     refresh_texts()
-    assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would say nothing
+    assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would be meaningless
     assert "Sent: 3" in meter.toolTip()
     meter.brief = False
     meter.show_usage(Usage(tokens_input=1))
@@ -62,7 +62,7 @@ def test_a_budget_is_shown_as_a_share_with_all_caps_in_the_tip() -> None:
     assert meter.bar.isHidden()
 
 
-def test_what_a_turn_used_is_told_apart_from_the_whole_workflow() -> None:
+def test_usage_of_a_turn_and_of_the_workflow_are_distinguished() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=400, tokens_output=18))
     meter.show_budget(AgentUsage(40, 14), None)

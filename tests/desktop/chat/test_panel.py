@@ -1,4 +1,4 @@
-"""The middle column against a fake engine: open, send, stream, stop, steer, find."""
+"""The chat panel with a fake engine: open, send, stream, stop, steer, find."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = [ModelInfo(provider="p", name=name, context_window=1000) for name in ("
 
 
 class Desk:
-    """A panel, its fake engine, and short ways to drive both."""
+    """A panel, its fake engine, and helpers for both."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.workflow = Workflow(
@@ -166,7 +166,7 @@ async def test_the_picker_shows_what_was_chosen_and_never_what_a_server_calls_it
     assert desk.panel.header.models.full_text == "m"
 
 
-async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
+async def test_a_choice_the_engine_refuses_is_reverted(desk: Desk) -> None:
     await desk.open()
     desk.engine.set("workflows", "choose", UsageError("no such model"))
     desk.panel.header.models.chosen.emit("p/big")
@@ -175,7 +175,7 @@ async def test_a_choice_the_engine_refuses_is_taken_back(desk: Desk) -> None:
     assert desk.bridge.errors == ["no such model"]
 
 
-async def test_another_agent_is_kept_in_the_workflow(desk: Desk) -> None:
+async def test_another_agent_is_stored_in_the_workflow(desk: Desk) -> None:
     await desk.open()
     desk.panel.header.models.chosen.emit("p/big")
     desk.panel.header.agents.chosen.emit("Bob")
@@ -218,7 +218,7 @@ async def test_stop_cancels_the_run(desk: Desk) -> None:
     assert desk.engine.calls("workflows.stop") == [(("w1",), {})]
 
 
-async def test_a_draft_is_kept_before_another_workflow_is_shown(desk: Desk) -> None:
+async def test_a_draft_is_saved_before_another_workflow_is_shown(desk: Desk) -> None:
     await desk.open()
     desk.panel.composer.field.insertPlainText(" more")
     desk.panel.open_workflow("other")
@@ -228,7 +228,7 @@ async def test_a_draft_is_kept_before_another_workflow_is_shown(desk: Desk) -> N
 
 
 async def test_what_is_typed_while_a_message_is_sent_changes_nothing_of_it(desk: Desk) -> None:
-    """All of it is read when it is sent: the words, who answers, where to."""
+    """Everything is read when the message is sent: text, agent, destination."""
     await desk.open()
     sending = Held()
     desk.engine.set("runs", "send", sending)
@@ -256,7 +256,7 @@ async def test_a_message_goes_where_it_was_written_also_when_another_workflow_is
 
 
 async def test_a_draft_is_never_stored_for_another_workflow(desk: Desk) -> None:
-    """The person switches while the engine still takes the message: the composer then holds the other workflow's draft."""
+    """The user switches while the engine processes the message: the composer then shows another workflow's draft."""
     drafts = {"w1": "", "other": "of the other"}
     desk.engine.set("workflows", "get", lambda key: Workflow(id=key, name=key, draft=drafts[key]))
     desk.engine.set("workflows", "set_draft", drafts.__setitem__)
@@ -279,7 +279,7 @@ async def test_a_draft_is_never_stored_for_another_workflow(desk: Desk) -> None:
     assert drafts == {"w1": "", "other": "of the other! "}
 
 
-async def test_a_message_refused_after_a_switch_is_kept_for_its_own_workflow(desk: Desk) -> None:
+async def test_a_message_refused_after_a_switch_is_saved_for_its_own_workflow(desk: Desk) -> None:
     drafts = {"w1": "", "other": "of the other"}
     desk.engine.set("workflows", "get", lambda key: Workflow(id=key, name=key, draft=drafts[key]))
     desk.engine.set("workflows", "set_draft", drafts.__setitem__)
@@ -330,7 +330,7 @@ async def test_steering_goes_to_the_engine(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("effect", "said"), [("write", 1), ("read", 0)])
-async def test_who_has_a_turn_answered_again_is_told_what_its_calls_left(desk: Desk, effect: str, said: int) -> None:
+async def test_regenerating_a_turn_warns_of_what_its_calls_changed(desk: Desk, effect: str, said: int) -> None:
     await desk.open()
     told: list[str] = []
     desk.panel.sending.status_changed.connect(told.append)
@@ -394,11 +394,8 @@ async def test_a_held_run_is_shown_with_its_decision(desk: Desk, status: RunStat
     assert desk.panel.header.state.isHidden()
 
 
-# -- nothing that was typed goes away ------------------------------------------------------------------------------------------------
-
-
 async def test_what_is_typed_while_the_first_workflow_is_read_stays(desk: Desk) -> None:
-    """A start on a busy machine: the window takes keys seconds before the workflow last in view is there."""
+    """At a start on a busy machine the window accepts keys seconds before the last workflow is loaded."""
     await desk.panel.load_choices()
     reading = Held(desk.workflow)
     desk.engine.set("workflows", "get", reading)
@@ -429,7 +426,7 @@ async def test_what_is_sent_while_the_first_workflow_is_read_goes_there_and_is_s
 
 
 async def test_reading_a_workflow_again_takes_nothing_away(desk: Desk) -> None:
-    """After another answer, another language, a deleted branch: what is written and what was just sent stay in view."""
+    """After another answer, another language, or a deleted branch, typed text and the last message stay visible."""
     await desk.open()
     sending = Held()
     desk.engine.set("runs", "send", sending)
@@ -444,7 +441,7 @@ async def test_reading_a_workflow_again_takes_nothing_away(desk: Desk) -> None:
     desk.rows.append(Message(id="u2", workflow_id="w1", run_id="r2", seq=3, role=MessageRole.USER, content="Just sent"))
     await desk.panel.pages.reload()
     await settle()
-    assert desk.texts == ["Question", "Answer", "Just sent"]  # once, when it is stored
+    assert desk.texts == ["Question", "Answer", "Just sent"]  # once it is stored
     await sending.release()
 
 

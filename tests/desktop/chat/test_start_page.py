@@ -1,4 +1,4 @@
-"""The page of a new workflow: recent work, examples that fill the composer, agents to choose from, at every width."""
+"""The page of a new workflow: recent workflows, examples for the composer, agents, at every width."""
 
 from __future__ import annotations
 
@@ -140,7 +140,8 @@ async def test_the_page_speaks_the_language_of_the_moment(panel: Panel) -> None:
     example = panel.cards("example")[0]
     assert example.accessibleName() == "Calculer\u00a0: Combien font 12\u00a0% de 840\u00a0?"
     example.click()
-    assert panel.chat.composer.field.toPlainText().startswith("Combien font 12")  # Qt gives the hard spaces back as soft ones
+    # Qt returns no-break spaces as normal ones.
+    assert panel.chat.composer.field.toPlainText().startswith("Combien font 12")
     switch_language("en")
 
 
@@ -174,7 +175,7 @@ async def test_it_stands_over_the_composer_also_beside_a_scroll_bar(panel: Panel
     assert places[True][:2] == places[True][2:]
 
 
-async def test_nothing_is_said_while_a_guide_has_the_word(panel: Panel) -> None:
+async def test_hints_are_suppressed_while_a_guide_is_shown(panel: Panel) -> None:
     panel.page.hold(True)
     assert not panel.cards("example")
     panel.page.hold(False)
@@ -191,7 +192,7 @@ def test_nothing_is_made_before_the_engine_is_open(qtbot: QtBot) -> None:
     assert page.focusPolicy() == Qt.FocusPolicy.NoFocus
 
 
-async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: Panel) -> None:
+async def test_an_agents_card_shows_its_models_label_also_in_french(panel: Panel) -> None:
     info = ModelInfo(provider="p", name="m", label="Little model")
     panel.engine.set("models", "list", [info])
     await panel.chat.load_choices()
@@ -207,7 +208,7 @@ async def test_an_agents_card_says_its_model_by_its_label_and_in_french(panel: P
 
 
 async def test_the_agents_stand_under_the_examples(panel: Panel) -> None:
-    """Two agents stood in wider columns than three examples: their edges were a few pixels beside each other."""
+    """Two agents had wider columns than three examples, so their edges were not aligned."""
     examples, agents = panel.cards("example"), panel.cards("agent-card")
     assert (len(examples), len(agents)) == (3, 2)
     assert examples[0].y() == examples[1].y()

@@ -1,4 +1,4 @@
-"""At the end of a turn a card asks what of it is to be remembered: for all workflows, here alone, in other words, or not at all."""
+"""At the end of a turn a card asks which memories to keep: for all workflows, for this one, edited, or not at all."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def memory(id: str, content: str, **facts: Any) -> Memory:
 
 
 class Panel:
-    """A chat over memories that the engine would keep."""
+    """A chat with memories stored by a fake engine."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.kept = {
@@ -82,7 +82,7 @@ class Panel:
         self.look()
 
     def look(self, *looking: ExtractionReply) -> None:
-        """The model is asked about these turns now."""
+        """The model is being asked about these turns."""
         self.looking = list(looking)
         self.bridge.changed.emit("memory", "r1")
 
@@ -119,7 +119,8 @@ async def test_the_last_reply_of_the_turn_asks_what_is_to_be_remembered(panel: P
     (card,) = panel.cards()
     assert card.title.text() == "1 thing to remember?"
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
-    assert [row.keep_button.isHidden() for row in card.rows] == [False, True]  # what holds here alone needs no yes
+    # A memory for this workflow only needs no approval.
+    assert [row.keep_button.isHidden() for row in card.rows] == [False, True]
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])
@@ -153,7 +154,7 @@ async def test_other_words_for_it(panel: Panel, qtbot: QtBot) -> None:
     assert panel.cards()[0].rows[0].accessibleName() == "Likes answers of one line."
 
 
-async def test_that_the_model_is_asked_is_said_and_can_be_stopped(panel: Panel) -> None:
+async def test_asking_the_model_is_shown_and_can_be_stopped(panel: Panel) -> None:
     panel.kept.clear()
     panel.look(ExtractionReply(turn_id="r1"))
     await settle()
@@ -179,7 +180,7 @@ async def test_what_it_found_stands_on_the_same_card(panel: Panel) -> None:
     assert card.stop.isHidden()
 
 
-async def test_a_failure_is_said_quietly(panel: Panel) -> None:
+async def test_a_failure_is_shown_in_muted_text(panel: Panel) -> None:
     panel.kept.clear()
     panel.look(ExtractionReply(turn_id="r1", error="The server is away."))
     await settle()

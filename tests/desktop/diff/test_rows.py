@@ -1,4 +1,4 @@
-"""Rows of a unified diff: numbers, hunks, and what stands beside what."""
+"""Rows of a unified diff: numbers, hunks, and the two sides."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DIFF = """--- a/x.sql
 \\ No newline at end of file"""
 
 
-def test_lines_are_told_by_the_hunk_not_by_how_they_begin() -> None:
+def test_lines_are_classified_by_the_hunk_not_by_their_first_characters() -> None:
     found = rows(DIFF)
     assert found == [
         Row("hunk", "SELECT", 10, 10),

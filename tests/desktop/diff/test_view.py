@@ -40,7 +40,7 @@ def view(qtbot: QtBot) -> DiffView:
 
 
 def grounds(text: DiffText, line: int) -> list[tuple[str, str]]:
-    """The words of a line that have a ground of their own, with it."""
+    """The words of a line with a background of their own, and that background."""
     block = text.document().findBlockByNumber(line)
     return [
         (block.text()[each.start : each.start + each.length], each.format.background().color().name().upper())

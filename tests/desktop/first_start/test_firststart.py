@@ -1,4 +1,4 @@
-"""The guide of the first start: steps, real test of a model, goals, skipping."""
+"""The first-start guide: steps, real test of a model, examples, skipping."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OLLAMA = SimpleNamespace(kind="ollama", software="Ollama", base_url="http://127.
 
 
 class Server:
-    """A provider that says one sentence, or fails."""
+    """A provider that answers with a sentence, or fails."""
 
     def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
         self.text, self.error = text, error
@@ -99,7 +99,7 @@ async def forward(find: Find) -> None:
     await settle()
 
 
-async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_language_and_theme_apply_at_once_and_are_stored(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     find("theme-select").setCurrentIndex(2)
     find("theme-select").activated.emit(2)
     assert theme().tokens.dark
@@ -111,7 +111,7 @@ async def test_language_and_theme_apply_at_once_and_are_kept(guide: FirstStart, 
 
 
 async def test_what_is_chosen_elsewhere_meanwhile_is_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
-    """And kept by Next; a choice that was made here and is not stored yet stays."""
+    """And stored by Next; a choice made here and not stored yet stays."""
     boxes = guide.welcome.boxes
     boxes["language"].setCurrentIndex(boxes["language"].findData("fr"))
     atelier.set("settings", "get", Settings(theme="dark"))
@@ -158,8 +158,8 @@ async def test_a_found_server_must_answer_before_it_is_taken(guide: FirstStart, 
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
 
 
-async def test_a_refused_key_is_said_in_the_readers_language_and_where_the_key_is(guide: FirstStart, find: Find, server: Server) -> None:
-    """Neither the server's English nor a way to settings that are not open."""
+async def test_a_refused_key_is_reported_in_the_users_language_at_its_field(guide: FirstStart, find: Find, server: Server) -> None:
+    """Neither the server's English text nor a link to settings that are not open."""
     await forward(find)
     find("choice-mistral").click()
     find("mistral-key").setText("bad-key-123")
@@ -176,7 +176,7 @@ async def test_a_refused_key_is_said_in_the_readers_language_and_where_the_key_i
         assert guide.model.busy.text.text() == expected
 
 
-async def test_a_failed_test_says_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
+async def test_a_failed_test_shows_why_and_stays(guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server) -> None:
     await forward(find)
     find("choice-mistral").click()
     assert not find("model-test").isEnabled()
@@ -215,7 +215,7 @@ async def test_a_wrong_address_is_answered_with_the_right_one(guide: FirstStart,
 
 
 async def other(find: Find, url: str) -> None:
-    """Choose another server, and type its address."""
+    """Select another server, and enter its address."""
     await forward(find)
     find("choice-other").click()
     find("other-url").setText(url)
@@ -362,7 +362,7 @@ async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: 
     assert atelier.calls("settings.update")[-1] == ((), {"first_start_done": True})
 
 
-async def test_a_goal_that_fails_is_told_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
+async def test_a_failing_example_is_reported_and_the_guide_stays(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     atelier.set("runs", "send", ProviderError("The model server cannot be reached."))
     guide._show_step(2)
     find("goal-2").click()
@@ -427,7 +427,7 @@ async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_ne
 async def test_all_services_and_what_the_chosen_one_needs_are_in_sight(
     guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
 ) -> None:
-    """On a screen of 1024 x 700, which leaves a dialog 95 % of it, with the longest note on keys."""
+    """On a screen of 1024 x 700, of which a dialog may use 95 %, with the longest note on keys."""
     atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/home/ada/.local/share/atelier/keys.json"))
     theme().set_scale(scale)
     switch_language(code)
@@ -522,7 +522,7 @@ async def test_enter_after_a_key_tries_it(guide: FirstStart, find: Find, server:
     assert find("first-start-next").isEnabled()
 
 
-async def test_the_chosen_card_is_seen_whole_when_no_server_is_found(
+async def test_the_selected_card_is_fully_visible_without_servers(
     guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     atelier.set("providers", "detect", [])

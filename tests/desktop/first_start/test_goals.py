@@ -1,4 +1,4 @@
-"""The example goals, done for real by the model that is built in: what the guide offers must work."""
+"""The examples of the guide work with the real built-in model."""
 
 from __future__ import annotations
 

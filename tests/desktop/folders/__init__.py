@@ -1,1 +1,1 @@
-"""Tests of the granted folders in the window."""
+"""Tests of workspace folders in the window."""

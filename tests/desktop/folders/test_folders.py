@@ -1,4 +1,4 @@
-"""Granting a folder: on the page of a new workflow, by a drop, in the line above the messages; and the question whether it is trusted."""
+"""Granting folders (on the start page, by dropping, in the header), and the question about trust."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADA = Agent(id="a", config=AgentConfig(name="Ada", provider="p", model="m"))
 
 
 class Panel:
-    """The panel over an engine that keeps folders and decisions."""
+    """The panel over an engine that stores folders and decisions."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.decided: dict[str, bool] = {}
@@ -153,7 +153,7 @@ async def test_nothing_is_asked_or_said_of_trust_for_a_folder_without_such_files
     assert "not decided" in panel.button.toolTip(), "an agent may have fetched them meanwhile"
 
 
-async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Panel) -> None:
+async def test_trust_is_given_and_revoked_in_the_menu_of_the_header(panel: Panel) -> None:
     panel.workflow = Workflow(id="w", name="W", workspace=("/p", "/q"))
     panel.chat.open_workflow("w")
     await settle()
@@ -177,9 +177,7 @@ async def test_trust_is_given_and_taken_back_in_the_menu_of_the_header(panel: Pa
     assert panel.workflow.workspace == ("/q",)
 
 
-async def test_of_a_folder_dropped_on_the_window_one_says_what_it_is_for_and_a_file_goes_with_the_message(
-    panel: Panel, tmp_path: Path, qtbot: QtBot
-) -> None:
+async def test_a_dropped_folder_asks_for_its_purpose_and_a_dropped_file_is_attached(panel: Panel, tmp_path: Path, qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)
     granted: list[str] = []
@@ -337,7 +335,7 @@ async def test_the_safe_answer_about_trust_is_the_one_that_enter_gives(panel: Pa
 
 
 async def test_folders_of_earlier_workflows_are_offered_where_folders_are_granted(panel: Panel) -> None:
-    """Those that are there and not granted, the one used last first; one click grants it."""
+    """Existing folders not granted here, most recently used first; one click grants one."""
     used = (("/a/old", "/a/here"), ("/a/gone", "/a/new & fine"))
     listed = [Workflow(id=f"w{n}", name="W", workspace=each, updated_at=datetime(2026, 1, n, tzinfo=UTC)) for n, each in enumerate(used, 1)]
     panel.engine.set("workflows", "list", listed)
@@ -380,6 +378,6 @@ async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trus
     await settle()
     assert panel.question() is box
     assert panel.decided == {}
-    panel.press("trust-yes")  # the mouse is not typing
+    panel.press("trust-yes")  # a click is not typing
     await settle()
     assert panel.decided == {"/p": True}

@@ -26,7 +26,7 @@ def bridge(atelier: FakeAtelier) -> FakeBridge:
 
 @pytest.fixture
 def shown(qtbot: QtBot) -> Iterator[Callable[[QWidget], Any]]:
-    """Put a pane into a window of the rail's width and show it."""
+    """Show a pane in a window of the column's width."""
     windows: list[QWidget] = []
 
     def show(pane: QWidget) -> Any:
@@ -39,6 +39,6 @@ def shown(qtbot: QtBot) -> Iterator[Callable[[QWidget], Any]]:
         return pane
 
     yield show
-    for window in filter(isValid, windows):  # one that is about to read again would do so after the test, when there is no loop
+    for window in filter(isValid, windows):  # otherwise one would reload after the test, when there is no loop
         for timer in window.findChildren(QTimer):
             timer.stop()

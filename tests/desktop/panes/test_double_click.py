@@ -1,4 +1,4 @@
-"""What a pane's keys and buttons start, pressed twice before the engine has answered."""
+"""Keys and buttons of panes, pressed twice before the engine has answered."""
 
 from __future__ import annotations
 

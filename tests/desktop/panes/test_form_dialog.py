@@ -1,4 +1,4 @@
-"""A form is no higher than its screen, and its buttons are in view however much it holds."""
+"""A form is no higher than the screen, and its buttons are always visible."""
 
 from __future__ import annotations
 

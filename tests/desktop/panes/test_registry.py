@@ -1,4 +1,4 @@
-"""A pane is one new file: it comes into the rail, the menu and the palette, and does there what the others do."""
+"""A pane is one new file: it appears in the window, menu and palette, and behaves like the others."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class NotesPane(Pane):
 
 @pytest.fixture
 def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As if somebody had put ``notes.py`` into the folder."""
+    """As if ``notes.py`` had been added to the folder."""
     (tmp_path / "notes.py").write_text(NOTES)
-    panes()  # those that are there, once and for all
+    panes()  # registers the existing ones
     monkeypatch.setattr(registered, "__path__", [*registered.__path__, str(tmp_path)])
     monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     yield

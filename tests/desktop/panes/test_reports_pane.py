@@ -98,7 +98,7 @@ async def test_a_report_is_exported_by_the_ending_and_copied_with_its_form(pane:
     assert "<h1>first</h1>" in QGuiApplication.clipboard().mimeData().html()
 
 
-async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_kept(pane: ReportsPane, atelier: FakeAtelier) -> None:
+async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_accepted(pane: ReportsPane, atelier: FakeAtelier) -> None:
     damaged = True
 
     def read(_workflow: str, name: str, *, check: bool = True) -> str:
@@ -129,7 +129,7 @@ async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_
     assert pane.view.toPlainText() == "first by hand"
 
 
-async def test_a_report_whose_file_is_gone_is_deleted_without_an_undo(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_report_with_a_missing_file_is_deleted_without_undo(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     atelier.set("reports", "delete", None)
     pane.list.setCurrentRow(0)
     qtbot.keyClick(pane.list, Qt.Key.Key_Delete)

@@ -1,4 +1,4 @@
-"""The window of the projects over a fake engine with a small one."""
+"""The projects window over a fake engine with a small project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source of a place: its lines, its outline, who calls it and what it calls."""
+"""The source of an entity: lines, outline, callers and callees."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def test_what_is_shown_follows_the_file(window: ProjectsWindow, projects: 
     assert code.text.line == at
 
 
-async def test_a_part_that_is_gone_leaves_its_file(window: ProjectsWindow, projects: Projects, atelier: FakeAtelier) -> None:
+async def test_a_deleted_entity_leaves_its_file_open(window: ProjectsWindow, projects: Projects, atelier: FakeAtelier) -> None:
     await opened(window)
 
     def source(id: str) -> tuple[str, int, int]:

@@ -1,4 +1,4 @@
-"""The line that offers to read a folder agents got."""
+"""The line that offers to index a granted folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.projects import Projects
 
 
 class Place:
-    """The offer over a fake engine that keeps settings."""
+    """The offer over a fake engine that stores settings."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.projects = Projects()
@@ -51,7 +51,7 @@ async def test_yes_makes_a_project_and_reads_it(place: Place) -> None:
     assert not place.offer.isVisible()
 
 
-async def test_no_is_kept_for_each_folder(place: Place, qtbot: QtBot) -> None:
+async def test_a_refusal_is_stored_for_each_folder(place: Place, qtbot: QtBot) -> None:
     await place.grant("/srv/shop", "/srv/docs")
     place.offer.no.click()
     await settle()

@@ -1,4 +1,4 @@
-"""Search in projects: found, narrowed, opened."""
+"""Search in projects: find, narrow, open."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_kinds_and_projects_narrow_it(window: ProjectsWindow, find: Find, 
     assert atelier.calls("projects.find")[-1][1]["project_ids"] == ()
 
 
-async def test_nothing_found_and_an_error_are_said(window: ProjectsWindow, find: Find, atelier: FakeAtelier) -> None:
+async def test_an_empty_result_and_an_error_are_shown(window: ProjectsWindow, find: Find, atelier: FakeAtelier) -> None:
     window.open_search()
     await search(window, "zebra")
     assert window.search.empty.isVisible()

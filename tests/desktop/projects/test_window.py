@@ -1,4 +1,4 @@
-"""The list of projects and the page of one: made, read, switched, renamed, deleted."""
+"""The list of projects and the overview of one: create, index, switch, rename, delete."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_languages_past_the_seventh_share_a_part_and_nothing_is_zero() -> None:
     assert share_word(1, 2).startswith("50")
 
 
-async def test_the_chosen_project_says_what_it_holds(window: ProjectsWindow, find: Find) -> None:
+async def test_the_selected_project_shows_its_contents(window: ProjectsWindow, find: Find) -> None:
     assert window.list.count() == 2
     assert find("project-title").text() == "notes"
     assert find("project-root").text() == "/home/me/notes"
@@ -85,16 +85,14 @@ async def test_what_looks_like_a_secret_is_read_after_all_and_left_out_again(
     assert projects.kept[0].readable == ()
 
 
-async def test_that_not_all_of_a_folder_was_read_is_said(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+async def test_skipped_files_of_a_folder_are_listed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
     assert not find("project-cut").isVisible()
     projects.change("p1", cut="files")
     await window.load()
     assert find("project-cut").text().startswith("Not all files were read: the folder has more than 50,000.")
 
 
-async def test_reading_is_followed_paused_and_gone_on_with(
-    window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects
-) -> None:
+async def test_indexing_is_shown_paused_and_continued(window: ProjectsWindow, find: Find, atelier: FakeAtelier, projects: Projects) -> None:
     assert not find("ingest-progress").isVisible()
     projects.states["p1"] = IngestState(project_id="p1", stage=IngestStage.READING, done=3, total=9, path="src/a.py")
     find("project-read").click()
@@ -173,7 +171,7 @@ async def test_switches_are_saved_at_once_and_a_name_is_changed(window: Projects
     assert find("project-title").text() == "papers"
 
 
-async def test_deleting_says_what_goes_and_asks(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+async def test_deleting_names_what_is_deleted_and_asks(window: ProjectsWindow, find: Find, projects: Projects) -> None:
     find("project-delete").click()
     box = window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
@@ -207,7 +205,7 @@ async def test_nothing_of_a_deleted_project_stays_in_the_search_or_the_source(
     assert not find("code-text").isVisible()
 
 
-async def test_without_projects_the_window_says_what_they_are_good_for(window: ProjectsWindow, find: Find, projects: Projects) -> None:
+async def test_without_projects_the_window_explains_them(window: ProjectsWindow, find: Find, projects: Projects) -> None:
     projects.kept.clear()
     await window.load()
     assert window.empty.isVisible()

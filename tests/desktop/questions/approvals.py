@@ -1,4 +1,4 @@
-"""Approvals to test with, and an engine that keeps them."""
+"""Approvals for tests, and an engine that stores them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LINEAGE = (Ancestor(run_id="r0", agent_name="Architect"), Ancestor(run_id="r1", 
 
 
 def asks(name: str = "v1", workflow: str = "w1", **fields: Any) -> ApprovalRequest:
-    """A waiting request ``name``; the digits of the name order it in time."""
+    """A pending request ``name``; the digits of the name determine its time."""
     minute = int("".join(filter(str.isdigit, name)) or 0)
     base: dict[str, Any] = {
-        "run_id": f"r-{name}",  # two of one run would wait in one card
+        "run_id": f"r-{name}",  # two of one run would share a card
         "call_id": f"c-{name}",
         "agent_name": "Checker",
         "kind": ApprovalKind.TOOL,
@@ -38,7 +38,7 @@ def asks(name: str = "v1", workflow: str = "w1", **fields: Any) -> ApprovalReque
 
 
 class ApprovalEngine(FakeAtelier):
-    """Keeps requests and decides about them as the service does, without a run behind them."""
+    """Stores requests and decides about them like the service, without a run."""
 
     def __init__(self, *requests: ApprovalRequest, **services: dict[str, Any]) -> None:
         self.stored = {request.id: request for request in requests}
@@ -68,7 +68,7 @@ class ApprovalEngine(FakeAtelier):
 
 
 async def tell(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) -> None:
-    """The stream event of a request or its decision."""
+    """Emit the stream event of a request or its decision."""
     event = StreamEvent(workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id})
     bridge.stream_event.emit(event)
     await settle()

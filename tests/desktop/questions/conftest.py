@@ -1,4 +1,4 @@
-"""Questions and a host view to ask them over."""
+"""Questions, and a host view for their dialogs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def ask(name: str = "q1", kind: str = "mixed", workflow: str = "w1", *, options: int = 3, **fields: Any) -> UserQuestion:
-    """A pending question ``name``; the digits of the name order it in time."""
+    """A pending question ``name``; the digits of the name determine its time."""
     of_spec = {key: fields.pop(key) for key in ("context", "text_required", "text_placeholder", "question") if key in fields}
     choices = () if kind == "text" else tuple(QuestionOption(id=f"o{n}", label=f"Option {n}") for n in range(1, options + 1))
     spec = QuestionSpec(**{"question": "Which way?", "question_type": QuestionType(kind), "options": choices, **of_spec})
@@ -27,7 +27,7 @@ def ask(name: str = "q1", kind: str = "mixed", workflow: str = "w1", *, options:
 
 @pytest.fixture
 def host(qtbot: QtBot) -> QWidget:
-    """A shown window with something focusable in it."""
+    """A shown window with a focusable widget."""
     window = QWidget()
     window.setWindowTitle("Atelier")
     window.resize(900, 700)

@@ -1,4 +1,4 @@
-"""The approval card: what it says, the ways to decide, edited arguments, and buttons that never leave the view."""
+"""The approval card: its texts, the decisions, edited arguments, and always visible buttons."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_unknown_settings_of_a_repository_are_never_of_low_risk(scene: Mak
 
 
 @pytest.mark.parametrize(("section", "what"), [("shell_ops", "commands are run"), ("file_ops", "files are changed")])
-async def test_it_says_of_commands_and_of_files_apart_what_is_asked_about(scene: MakeScene, section: str, what: str) -> None:
+async def test_commands_and_files_are_described_separately(scene: MakeScene, section: str, what: str) -> None:
     s = scene(asks(kind=ApprovalKind.FILE_OP, tool="run_command", section=section, reason="selective"))
     assert s.find("approval-why").text() == f"Your settings ask before {what}."
 
@@ -187,7 +187,7 @@ async def test_the_server_of_a_tool_is_named_once_and_with_a_rule_that_stands_al
 
 
 async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> None:
-    """A protected file: a wide rule would open the tool, and still not this call."""
+    """A protected file: a broad rule would open the tool, and still not allow this call."""
     s = scene(asks(tool="write_file", section="file_ops", reason="protected", about=".git/hooks/pre-commit", always=()))
     assert s.find("approval-scope").isHidden()
     assert s.find("approval-run").isVisible()
@@ -201,7 +201,7 @@ async def test_what_asks_each_time_offers_no_yes_for_ever(scene: MakeScene) -> N
         (("mcp__map__route(Lyon)",), "“route” (Lyon)"),
     ],
 )
-async def test_the_narrow_yes_is_said_in_peoples_words(scene: MakeScene, rules: tuple[str, ...], said: str) -> None:
+async def test_the_narrow_approval_is_described_in_plain_words(scene: MakeScene, rules: tuple[str, ...], said: str) -> None:
     s = scene(asks(tool=rules[0].partition("(")[0], always=rules))
     entry = next(action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-always")
     assert entry.text() == f"Always, everywhere: {said}"
@@ -352,7 +352,7 @@ async def test_the_yes_does_not_stand_out_at_high_risk(scene: MakeScene, fields:
         ({"tool": "own_tool", "effect": "read"}, "Checker wants to use “Own”", ""),
     ],
 )
-async def test_one_sentence_says_what_is_wanted_and_the_next_what_can_be_undone(
+async def test_one_sentence_describes_the_request_and_the_next_the_undo(
     scene: MakeScene, fields: dict[str, Any], title: str, undo: str
 ) -> None:
     words = {"write_file": "Write {path}", "delete_path": "Delete {path}", "run_command": "Run “{command}”"}
@@ -415,7 +415,10 @@ async def test_the_buttons_stay_in_view_however_long_the_content(scene: MakeScen
 
 
 async def test_no_bar_comes_and_goes_by_itself(scene: MakeScene) -> None:
-    """As needed, Qt resizes without end at some widths, until the stack is full; the very first layout counts too."""
+    """With on-demand scroll bars Qt resizes endlessly at some widths, until the stack overflows.
+
+    This holds for the first layout too.
+    """
     s = scene(asks(arguments={"content": "word " * 4_000}))
     area = s.find("approval-scroll")
     assert area.verticalScrollBarPolicy() is Qt.ScrollBarPolicy.ScrollBarAlwaysOff
@@ -455,7 +458,7 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     s.find("approval-reason").setPlainText("kept")
     s.engine.change("v1", round=2)
     await tell(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
-    assert s.find("approval-why").text().endswith("No decision was made in time, so it is asked again.")
+    assert s.find("approval-why").text().endswith("No decision was made in time, so you are asked again.")
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
     await tell(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
@@ -517,7 +520,7 @@ async def test_the_change_of_a_file_is_a_diff_in_the_card_and_follows_edited_arg
     assert sent == {"path": "src/a.py", "old_string": "x", "new_string": "y"}
 
 
-async def test_a_picture_that_replaces_a_file_says_so(scene: MakeScene) -> None:
+async def test_an_image_that_replaces_a_file_is_marked(scene: MakeScene) -> None:
     s = scene(asks(tool="generate_image", operation="", effect="network", arguments={"prompt": "x", "output_path": "a.png"}), width=800)
     s.engine.set("approvals", "preview", [FileChange(action="changed", path="a.png", files=1, size=2_048)])
     await settle()
@@ -572,7 +575,7 @@ async def test_a_command_is_shown_part_by_part_with_what_it_does_and_where_it_ru
     assert s.find("approval-why").text() == "Your rule “run_command(make:*)” requires approval."
 
 
-async def test_a_yes_to_the_settings_of_a_repository_says_how_long_it_holds(scene: MakeScene) -> None:
+async def test_approving_the_settings_of_a_repository_shows_its_duration(scene: MakeScene) -> None:
     commands = [{"text": "git diff", "kind": "reads", "reason": "", "about": "", "safe": True}]
     rule = "git_settings(00a0 /p/.git)"
     s = scene(
@@ -604,7 +607,7 @@ async def test_where_no_change_can_be_shown_there_is_no_switch_for_it(scene: Mak
     assert s.find("approval-diff-side").isHidden()
 
 
-async def test_the_hint_of_the_reason_is_whole_in_a_card_of_usual_width(scene: MakeScene) -> None:
+async def test_the_hint_of_the_reason_is_not_clipped_at_the_usual_width(scene: MakeScene) -> None:
     s = scene(asks(), 420)
     s.find("approval-reject").click()
     await settle(30)

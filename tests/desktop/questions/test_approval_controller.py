@@ -1,4 +1,4 @@
-"""The desk: what waits in its order, and only the time in which a card could be seen."""
+"""The controller: pending approvals in order, and only visible time is counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.fake_bridge import FakeBridge, settle
 
 
 class Watched:
-    """A desk with a clock a test sets, and cards whose visibility a test sets."""
+    """A controller with a clock and card visibility set by the test."""
 
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, engine: ApprovalEngine) -> None:
         self.engine, self.bridge = engine, FakeBridge(engine)
@@ -46,7 +46,7 @@ class Watched:
         return [(args[0], args[1]) for args, _kwargs in self.engine.calls("approvals.seen")]
 
 
-async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
+async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
     engine = ApprovalEngine(asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED))
     bridge = FakeBridge(engine)
     desk = approval_controller(bridge)  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
     await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
     assert new == ["v5"]
     engine.stored["v6"] = asks("v6", workflow="w2")
-    desk.start()  # as a change does, before the event of it is shown
+    desk.start()  # as a change does, before its event is shown
     await settle()
     await tell(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
     assert new == ["v5", "v6"]
@@ -71,7 +71,7 @@ async def test_what_waits_is_read_at_the_start_and_kept_in_order() -> None:
     assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
 
 
-async def test_a_request_that_went_with_its_workflow_is_forgotten(qtbot: QtBot) -> None:
+async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> None:
     engine = ApprovalEngine(asks("v1"))
     bridge = FakeBridge(engine)
     desk = approval_controller(bridge)  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ async def test_what_lies_under_a_shade_is_not_seen(qtbot: QtBot, monkeypatch: py
     assert w.reported == []
 
 
-async def test_a_card_that_is_gone_counts_no_more(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_deleted_card_no_longer_counts(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     w = Watched(qtbot, monkeypatch, ApprovalEngine(asks("v1", timeout_s=60.0)))
     card = w.card("v1")
     w.visible = {card}

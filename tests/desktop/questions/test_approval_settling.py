@@ -1,4 +1,4 @@
-"""Nothing is allowed by a press or a key that was meant for what stood in that place before."""
+"""A press or key meant for the previous widget at that place approves nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.fake_bridge import FakeBridge, Held, settle
 
 
 class Scene:
-    """A window with cards in it, and a clock that a test sets."""
+    """A window with cards, and a clock set by the test."""
 
     def __init__(self, qtbot: QtBot, *names: str, run: str = "r", **fields: Any) -> None:
         self.qtbot: Any = qtbot
@@ -108,7 +108,7 @@ async def test_a_second_one_in_the_place_of_the_first_takes_nothing(scene: Calla
     first.hide()
     first.deleteLater()
     await settle(20)
-    PRESSES[press](s.qtbot, second)  # the second half of a double click, or a key pressed again
+    PRESSES[press](s.qtbot, second)  # the second half of a double click, or a repeated key
     await settle(20)
     assert s.allowed() == ["v1"]
     await s.wait(0.6)
@@ -194,7 +194,7 @@ async def test_what_arrives_while_all_is_pressed_is_not_in_it(scene: Callable[..
     await held.release()
 
 
-async def test_a_line_that_came_or_went_has_the_button_wait_anew(scene: Callable[..., Scene]) -> None:
+async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)
@@ -240,7 +240,7 @@ async def test_what_was_typed_for_one_of_them_is_not_passed_over(scene: Callable
     assert button.isEnabled()
 
 
-async def test_a_refusal_of_the_engine_is_said_in_place(scene: Callable[..., Scene]) -> None:
+async def test_a_refusal_of_the_engine_is_shown_in_place(scene: Callable[..., Scene]) -> None:
     s = scene("v1", "v2")
     group = s.group()
     await settle(20)

@@ -1,4 +1,4 @@
-"""What is wrong with edited arguments, in the reader's words."""
+"""Validation of edited arguments, in the user's language."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from atelier_desk.tools.default import create_default_tool_registry
         ('{"a": 1,}', "Line 1, column 9: a name in double quotes is missing."),
         ('{"a": "x}', "Line 1, column 7: this string has no closing quote."),
         ('{"a": "\n"}', "Line 1, column 8: a line break or tab inside a string must be written \\n or \\t."),
-        ('{"a": 1} 2', "Line 1, column 10: there is something after the end."),
+        ('{"a": 1} 2', "Line 1, column 10: unexpected text after the end."),
         ("[1]", "The arguments must be an object: names and values between braces."),
         ('{"a": 1, "a": 2}', "The name a appears twice."),
-        ('{"a": NaN}', "NaN is not a number a tool can be given."),
+        ('{"a": NaN}', "NaN is not a number that tools accept."),
     ],
 )
-def test_what_is_not_an_object_is_told_with_its_place(text: str, problem: str) -> None:
+def test_invalid_arguments_are_reported_with_their_position(text: str, problem: str) -> None:
     assert parse(text) == (None, problem)
 
 
 async def refused(tool: str, arguments: dict[str, object]) -> str:
-    """What the engine's service says of them, in words; empty when it takes them."""
+    """The engine's error about them in words; empty if valid."""
     context: Any = SimpleNamespace(registry=create_default_tool_registry())
     try:
         await ToolService(context).check(tool, arguments)

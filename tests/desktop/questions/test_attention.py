@@ -1,4 +1,4 @@
-"""Notifications while the window is not in front."""
+"""Notifications while the window is not active."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_click_does_what_the_newest_notification_is_for(attention: Attention) 
     assert done == ["opened", "shown", "shown"]
 
 
-def test_in_front_or_switched_off_nothing_is_told(attention: Attention, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_shown_when_active_or_switched_off(attention: Attention, monkeypatch: pytest.MonkeyPatch) -> None:
     attention.enabled = False
     assert not attention.notify("Atelier", "done")
     attention.enabled = True
@@ -39,7 +39,7 @@ def test_in_front_or_switched_off_nothing_is_told(attention: Attention, monkeypa
 
 
 @pytest.mark.parametrize("active", [False, True])
-def test_a_screen_reader_says_it_wherever_the_window_is(attention: Attention, monkeypatch: pytest.MonkeyPatch, active: bool) -> None:
+def test_screen_readers_announce_it_in_any_case(attention: Attention, monkeypatch: pytest.MonkeyPatch, active: bool) -> None:
     said: list[tuple[str, QAccessible.AnnouncementPoliteness]] = []
     monkeypatch.setattr(QAccessible, "updateAccessibility", staticmethod(lambda event: said.append((event.message(), event.politeness()))))
     monkeypatch.setattr(attention._window, "isActiveWindow", lambda: active)

@@ -1,4 +1,4 @@
-"""The question dialog: its three modes, its rules, its keys, and that nothing a person entered gets lost."""
+"""The question dialog: its three modes, rules and keys, and that no input is lost."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., Questio
 
 
 @pytest.mark.parametrize("held", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
-def test_digits_toggle_enter_submits_and_the_whole_row_is_a_button(
+def test_digits_toggle_enter_submits_and_the_full_row_is_a_button(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, held: Qt.KeyboardModifier
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
@@ -246,7 +246,7 @@ def test_on_azerty_the_upper_row_chooses_and_enter_submits(
 def test_what_is_typed_while_it_opens_stays_where_it_was_typed(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
-    """The next digit of a message ticked an option, and its Enter answered."""
+    """The next digit of a message selected an option, and its Enter submitted."""
     composer = host.findChild(QPlainTextEdit)
     assert composer is not None
     host.activateWindow()
@@ -287,7 +287,7 @@ def test_keys_for_the_last_question_do_not_answer_the_next(
 def test_words_typed_on_an_option_go_into_the_answer_and_never_under_the_shade(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:
-    """They came up to the window, which writes them into the composer; there, under the shade, they waited to be sent."""
+    """They reached the window, which typed them into the composer under the scrim."""
     composer = QLineEdit(host)
     composer.show()
     ComposerFocus(host, lambda: composer)
@@ -339,7 +339,7 @@ def test_an_error_is_shown_in_place_and_everything_stays(opened: Callable[..., Q
     assert child("question-submit").isEnabled()
 
 
-def test_too_long_an_answer_cannot_be_sent_and_the_counter_says_so(opened: Callable[..., QuestionDialog], child: Find) -> None:
+def test_too_long_an_answer_cannot_be_sent_and_the_counter_shows_it(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(ask(kind="text"))
     field = dialog.answer
     assert field is not None

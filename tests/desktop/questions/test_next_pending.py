@@ -1,4 +1,4 @@
-"""The keyboard's way to what waits: by its key, by Tab from the field that is written in, and back again."""
+"""Keyboard navigation to pending items: by shortcut, by Tab from the focused field, and back."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.support.fake_bridge import FakeBridge, settle
 
 
 def asks(name: str, **fields: Any) -> ApprovalRequest:
-    """One under a call of the only run, which has a card of its own."""
+    """A request under a call of the only run, with a card of its own."""
     return approvals.asks(name, **({"run_id": "r", "reason": "rule"} | fields))
 
 
 class Desk:
-    """The window over an engine in which these requests wait, each under a call of its workflow's only message."""
+    """The window over an engine with these pending requests, each under a call of its workflow's only message."""
 
     def __init__(self, qtbot: QtBot, *requests: ApprovalRequest) -> None:
         self.qtbot: Any = qtbot
@@ -72,7 +72,7 @@ class Desk:
         await settle(40)
 
     def here(self) -> str:
-        """The request whose card has the keyboard itself; empty when it is elsewhere."""
+        """The request whose card has the focus; empty if none."""
         now = QApplication.focusWidget()
         return now.request.id if isinstance(now, ApprovalCard) else ""
 
@@ -102,7 +102,7 @@ async def test_the_key_leads_to_the_card_and_a_letter_decides_and_leads_back(des
     assert QApplication.focusWidget() is d.field
 
 
-async def test_tab_leads_from_the_field_through_the_whole_card(desk: Any) -> None:
+async def test_tab_leads_from_the_field_through_the_complete_card(desk: Any) -> None:
     d = desk(asks("v1"))
     await d.start()
     assert d.tab() == "approval-card"
@@ -140,7 +140,7 @@ async def test_again_leads_to_the_next_and_into_other_workflows(desk: Any) -> No
     assert (d.here(), d.window.chat.workflow_id) == ("v1", "w1")
 
 
-async def test_what_stands_nowhere_in_the_conversation_is_gone_to_in_the_inbox(desk: Any) -> None:
+async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(desk: Any) -> None:
     d = desk(asks("v1", run_id="elsewhere"))
     d.engine.set("workflows", "transcript", [])
     await d.start()
@@ -158,7 +158,7 @@ async def test_the_inbox_gives_the_keyboard_to_its_first_card(desk: Any) -> None
     assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
 
 
-async def test_a_question_put_aside_is_opened_and_nothing_is_said_to_be_nothing(desk: Any) -> None:
+async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(desk: Any) -> None:
     d = desk()
     await d.start()
     await d.go()

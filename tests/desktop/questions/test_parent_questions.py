@@ -1,4 +1,4 @@
-"""Sub-agents that wait for their parent: found at the start, followed by their events, answered by a person."""
+"""Sub-agents that wait for their parent: found at startup, updated by events, answered by the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The presenter: first in first out in each workflow, one dialog a view, drafts, errors, visible time, calls for attention."""
+"""The presenter: FIFO per workflow, one dialog per view, drafts, errors, visible time, notifications."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Time:
-    """A monotonic clock that a test sets."""
+    """A monotonic clock set by the test."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -31,7 +31,7 @@ class Time:
 
 
 class Stage:
-    """A window with the views of two workflows, a presenter over them, and an engine that keeps questions."""
+    """A window with the views of two workflows, a presenter, and an engine that stores questions."""
 
     def __init__(self, window: QWidget, questions: list[UserQuestion]) -> None:
         self.stored = {q.id: q for q in questions}
@@ -272,7 +272,7 @@ async def test_who_is_away_is_called_also_when_the_list_is_read_before_the_event
     monkeypatch.setattr(s.presenter.attention, "show", lambda notice: called.append(notice.about))
     await s.begin()
     s.stored["q1"] = ask("q1")
-    s.presenter.start()  # as a change of the workflow makes it
+    s.presenter.start()  # as a change of the workflow does
     await settle()
     await s.ask(s.stored["q1"])
     await s.ask(s.stored["q1"])

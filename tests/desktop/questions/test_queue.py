@@ -1,4 +1,4 @@
-"""The line of questions: order, places, "later" and drafts."""
+"""The question queue: order, positions, "later" and drafts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Told again of what still waits."""
+"""Reminders of pending items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reminder(qapp: QApplication) -> Iterator[Reminder]:
     owner.deleteLater()
 
 
-def test_it_runs_while_something_waits_and_starts_anew_with_what_comes_in(reminder: Reminder) -> None:
+def test_it_runs_while_items_wait_and_restarts_with_new_ones(reminder: Reminder) -> None:
     reminder.set_minutes(10)
     assert not reminder.isActive()
     reminder.set_waiting(1)
@@ -43,7 +43,7 @@ def test_zero_minutes_never_remind(reminder: Reminder) -> None:
     assert not reminder.isActive()
 
 
-async def test_what_waits_is_told_again_outside_the_window(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pending_items_are_repeated_outside_the_window(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     atelier = FakeAtelier(questions={"pending": [ask("q1"), ask("q2")]})
     presenter = QuestionPresenter(FakeBridge(atelier), host)  # type: ignore[arg-type]
     told: list[str] = []

@@ -1,4 +1,4 @@
-"""What an MCP server asks, in the question dialog: forms of all kinds of fields, pages, requests to a model."""
+"""Requests of an MCP server in the question dialog: forms with all kinds of fields, pages, model access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock of what can be seen."""
+"""The counter of visible time."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def test_what_is_seen_counts_from_when_it_is_seen() -> None:
     now[0] = 1.5
     shown.append("b")
     clock.count()
-    assert told == [("a", 1_500)]  # b was not there before
+    assert told == [("a", 1_500)]  # b was not visible before
     now[0] = 2.5
     shown.remove("a")
     clock.count()
     assert told[1:] == [("b", 1_000)]
-    now[0] = 60.0  # the machine slept
+    now[0] = 60.0  # the machine was suspended
     shown.append("a")
     clock.count()
     assert told[2:] == [("b", 2_000)]

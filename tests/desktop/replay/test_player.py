@@ -1,4 +1,4 @@
-"""Where a replay stands and when it moves on."""
+"""Position and playback of a replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows are brought from one moment to the next without being made again."""
+"""Rows are updated between moments without being recreated."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def listed(tree: RowTree) -> list[str]:
     return [item.text(0) for item in tree.findItems("", Qt.MatchFlag.MatchContains | Qt.MatchFlag.MatchRecursive)]
 
 
-def test_only_rows_that_look_different_are_told_of(tree: RowTree) -> None:
+def test_only_rows_that_look_different_are_signalled(tree: RowTree) -> None:
     tree.show_rows([row("ada", "", row("bea", "1 s"), row("cid", "1 s"))])
     bea, cid = tree.row_of("bea"), tree.row_of("cid")
     told: list[str] = []

@@ -1,4 +1,4 @@
-"""A moment of the past after another one: what stays the same is not drawn again."""
+"""Snapshots: what stays the same is not redrawn."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def moment(seconds: float, node: AgentNode | None) -> Snapshot:
 
 
 def working(**child: Any) -> AgentNode:
-    """The root at work since the start, and its sub-agent."""
+    """The root running since the start, and its sub-agent."""
     whole = tree()
     below = replace(whole.children[0], **{"status": "completed", **child})
     return replace(whole, counting_since=at(0), children=(below,))
 
 
 def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
-    """What the team tells of after these moments were shown one right after the other."""
+    """The signals of the team after these moments were shown in sequence."""
     with qtbot.waitSignal(team.changed) as heard:
         for each in moments:
             team.show(each)
@@ -46,7 +46,7 @@ def told(team: SnapshotTeam, qtbot: QtBot, *moments: Snapshot) -> set[str]:
     return set(heard.args[0])
 
 
-def test_only_agents_that_look_different_are_told_of(qtbot: QtBot) -> None:
+def test_only_agents_that_look_different_are_signalled(qtbot: QtBot) -> None:
     team = SnapshotTeam()
     assert told(team, qtbot, moment(1, working())) == {"root", "child"}
     assert told(team, qtbot, moment(2, working())) == {"root"}, "its time goes on"
@@ -56,7 +56,7 @@ def test_only_agents_that_look_different_are_told_of(qtbot: QtBot) -> None:
     assert team.get("child") is None
 
 
-def test_what_was_not_told_yet_is_told_with_the_next_moment(qtbot: QtBot) -> None:
+def test_pending_signals_are_sent_with_the_next_moment(qtbot: QtBot) -> None:
     team = SnapshotTeam()
     told(team, qtbot, moment(1, working()))
     assert told(team, qtbot, moment(2, working(report="done")), moment(3, working(report="done"))) == {"root", "child"}
@@ -126,8 +126,8 @@ def test_other_messages_take_the_place_of_all(view: ChatView) -> None:
     assert list(view.entries) == []
 
 
-def test_an_agent_of_the_past_is_told_of_with_what_worked_below_it(qtbot: QtBot) -> None:
-    """As the agents of the moment are: the same lead must not have used less in a replay."""
+def test_a_replayed_agents_figures_include_its_sub_agents(qtbot: QtBot) -> None:
+    """As for live agents: the same lead must not show less usage in a replay."""
     used = Usage(tokens_input=1_000, tokens_output=500)
     first, second = (
         AgentNode(name, name, "w", "root", parent_run_id="root", parent_call_id="c", usage=used, elapsed_ms=ms, depth=1)

@@ -1,4 +1,4 @@
-"""The replay over a fake engine: it reads moments and asks for nothing else."""
+"""The replay over a fake engine: it loads moments and requests nothing else."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_the_slider_goes_back_and_on(view: ReplayView) -> None:
     assert shown(view) == [f"text {number}" for number in range(1, 6)]
 
 
-async def test_going_on_keeps_the_widgets_that_stay(view: ReplayView) -> None:
+async def test_moving_forward_keeps_the_widgets_that_stay(view: ReplayView) -> None:
     scrubber(view).setValue(1)
     await settle()
     first = view.view.entries[0]
@@ -176,7 +176,7 @@ async def test_nothing_is_asked_of_the_engine_but_the_past(view: ReplayView, ate
     assert {name for name, *_rest in atelier.log} == {"teams.timeline", "teams.at"}
 
 
-async def test_what_cannot_be_done_in_the_past_says_so(view: ReplayView, qtbot: QtBot) -> None:
+async def test_actions_impossible_in_a_replay_explain_why(view: ReplayView, qtbot: QtBot) -> None:
     with qtbot.waitSignal(view.failed) as told:
         view.host.question_requested.emit("q1")
     assert "replay" in told.args[0]
@@ -205,7 +205,7 @@ def test_every_kind_of_event_has_words() -> None:
         ("fr", "", "", "Tâche"),
     ],
 )
-def test_an_event_is_told_with_the_name_it_is_about(language: str, label: str, agent: str, told: str) -> None:
+def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str, agent: str, told: str) -> None:
     i18n.set_language(language)
     assert mark_title(TimelineMark(1, past.START, "r", "task_changed", label), agent) == told
 
@@ -255,6 +255,6 @@ async def test_space_presses_the_button_that_has_the_keyboard_and_plays_elsewher
         ("error", "Ada failed", "err"),
     ],
 )
-def test_the_end_of_a_run_says_how_it_ended(status: str, told: str, role: str) -> None:
+def test_the_end_of_a_run_shows_how_it_ended(status: str, told: str, role: str) -> None:
     end = TimelineMark(1, past.START, "r", "run_finished", status)
     assert (mark_title(end, "Ada"), mark_role(end)) == (told, role)

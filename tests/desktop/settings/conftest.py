@@ -27,7 +27,7 @@ from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Engine(FakeAtelier):
-    """Settings that are really changed, so that pages read back what they wrote."""
+    """Settings that are really stored, so that pages read back what they wrote."""
 
     def __init__(self, root: Path) -> None:
         agents = [

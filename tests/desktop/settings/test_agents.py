@@ -83,7 +83,7 @@ async def test_a_temperature_can_be_left_to_the_model(page: Any, find: Find, ate
     assert page.findChild(AgentForm).values()["temperature"] is None
 
 
-async def test_how_long_it_thinks_is_chosen_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_thinking_effort_is_chosen_and_reset(page: Any, find: Find, atelier: Engine) -> None:
     box = find("agent-effort")
     assert [box.itemText(row) for row in range(box.count())] == ["Server default", "Low", "Medium", "High"]
     assert box.currentIndex() == 0
@@ -175,14 +175,14 @@ async def test_a_figure_says_what_it_leaves_out_because_it_is_searched_for(page:
         assert "dossier de travail" in note.toolTip()
 
 
-async def test_what_a_file_says_and_the_form_does_not_offer_is_kept(page: Any) -> None:
+async def test_values_of_a_file_that_the_form_does_not_offer_are_preserved(page: Any) -> None:
     base = AgentConfig(name="A", provider="p", model="m", tool_mode="sections", approval="manual", mcp_servers=("files",))
     page.form.show_values(base)
     assert not page.form.edited()
     assert page.form.checked() == base
 
 
-async def test_what_is_wrong_is_said_under_its_field(page: Any, find: Find, atelier: Engine) -> None:
+async def test_errors_are_shown_under_their_fields(page: Any, find: Find, atelier: Engine) -> None:
     find("agent-name").setText("   ")
     find("agent-system-prompt").setPlainText("x" * (limits.SYSTEM_PROMPT + 1))
     find("agent-save").click()
@@ -283,9 +283,7 @@ async def test_tools_in_an_order_of_their_own_are_no_change(page: Any, find: Fin
     assert page.form.tools.enabled() == config.tools
 
 
-async def test_what_is_not_taken_of_another_programs_agent_is_said_before_it_is_stored(
-    page: Any, find: Find, atelier: Engine, tmp_path: Path
-) -> None:
+async def test_what_an_import_loses_is_shown_before_it_is_stored(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
     config = AgentConfig(name="Reviewer", provider="local", model="m", tools=("read_file",))
     note = UsageError("No tool here corresponds to: {names}", names="NotebookRead")
     atelier.set("agents", "read_file", ForeignAgent(config, (note,)))
@@ -338,7 +336,7 @@ async def test_save_and_cancel_are_in_view_however_far_the_form_is_scrolled(page
 SCHEMA = '{"type": "object", "properties": {"why": {"type": "string"}, "total": {"type": "integer"}}}'
 
 
-async def test_the_form_of_its_answers_is_kept_shown_and_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_answer_schema_is_stored_shown_and_removed(page: Any, find: Find, atelier: Engine) -> None:
     assert find("agent-answer-schema").toPlainText() == ""
     find("agent-answer-schema").setPlainText(SCHEMA)
     assert find("agent-save").isEnabled()
@@ -356,7 +354,7 @@ async def test_the_form_of_its_answers_is_kept_shown_and_taken_back(page: Any, f
     assert made.answer_schema is None
 
 
-async def test_a_form_that_is_none_is_said_under_the_field_before_saving(page: Any, find: Find, atelier: Engine) -> None:
+async def test_an_invalid_schema_is_reported_under_the_field_before_saving(page: Any, find: Find, atelier: Engine) -> None:
     error, before = find("agent-error-answer-schema"), len(atelier.calls("agents.save"))
     find("agent-answer-schema").setPlainText('{"type": "object",')
     assert error.isVisible()
@@ -373,7 +371,7 @@ async def test_a_form_that_is_none_is_said_under_the_field_before_saving(page: A
 
 
 async def test_another_provider_changes_the_model_or_clears_it(page: Any, find: Find) -> None:
-    """A model of the provider of before would be refused by the new one at the first message."""
+    """A model of the previous provider would be refused by the new one at the first message."""
     form: AgentForm = page.form
     assert (form.provider.currentText(), form.model_box.currentText()) == ("local", "starter")
     form.provider.setCurrentText("Ollama")
@@ -400,7 +398,7 @@ async def test_the_form_begins_with_what_matters_and_opens_the_rest_on_demand(wi
     assert find("agent-temperature").isVisible()
 
 
-async def test_a_group_is_ticked_in_part_whole_and_not_at_all_with_its_count(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_group_is_checked_partly_fully_and_not_at_all_with_its_count(page: Any, find: Find, atelier: Engine) -> None:
     box, count = find("tool-group-Files"), find("tool-group-count-Files")
     total = len(atelier.registry.get_tools_by_section("file_ops"))  # type: ignore[attr-defined]
     states = [(box.checkState(), count.text())]

@@ -1,4 +1,4 @@
-"""The page of approvals and teams: every choice is kept, bad ones cannot be made, permissions can be taken back."""
+"""The page of permissions: every choice is stored, invalid ones are prevented, permissions can be revoked."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
     return window.page("approvals")
 
 
-async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Find) -> None:
+async def test_it_explains_the_modes_and_shows_stored_settings(page: Any, find: Find) -> None:
     texts = [name.text() for name, _about in page._modes]
     assert texts == ["Plan", "Ask", "Ask every time", "Edit", "Free"]
     assert all(about.text() for _name, about in page._modes)
@@ -63,7 +63,7 @@ async def test_it_explains_the_modes_and_shows_what_is_kept(page: Any, find: Fin
     assert find("risk-TodoTool").accessibleName() == "Risk of Tasks"
 
 
-async def test_every_choice_is_kept(page: Any, find: Find, atelier: Engine) -> None:
+async def test_every_choice_is_stored(page: Any, find: Find, atelier: Engine) -> None:
     find("approval-flag-tools").click()
     await settle()
     find("approval-confirm-high").click()
@@ -115,9 +115,7 @@ async def test_a_tools_risk_is_replaced_and_given_back(page: Any, find: Find, at
         assert atelier.kept.approvals.risks == expected
 
 
-async def test_a_permission_is_taken_back_and_the_undo_gives_it_again(
-    page: Any, find: Find, atelier: Engine, window: SettingsWindow
-) -> None:
+async def test_a_permission_is_revoked_and_undo_restores_it(page: Any, find: Find, atelier: Engine, window: SettingsWindow) -> None:
     assert find("rule-section:core_ops").isVisible()
     find("rule-remove-TodoTool").click()
     await settle()

@@ -1,4 +1,4 @@
-"""The audit trail and the table of safe commands on the permissions page, as a person reads, filters, opens and exports them."""
+"""The audit trail and the table of safe commands: reading, filtering, opening, exporting."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def line(number: int, **fields: Any) -> AuditLine:
 
 
 class Trail:
-    """Answers as the service does, a page at a time."""
+    """Answers like the service, one page at a time."""
 
     def __init__(self, atelier: Engine, lines: list[AuditLine]) -> None:
         self.lines = lines
@@ -132,7 +132,7 @@ async def test_new_decisions_come_on_top_and_who_reads_further_down_keeps_the_pl
     assert cells(table, table.currentIndex().row())[0].startswith("Run a command  git push 150\n")
 
 
-async def test_the_filters_ask_for_what_they_say(trail: Trail, find: Find, qtbot: QtBot) -> None:
+async def test_the_filters_query_what_they_show(trail: Trail, find: Find, qtbot: QtBot) -> None:
     find("audit-text").setText("push 1")
     qtbot.keyClick(find("audit-text"), Qt.Key.Key_Return)
     for name, data in (("workflow", "w1"), ("agent", "Researcher"), ("tool", "run_command"), ("decision", AuditDecision.APPROVED)):
@@ -164,9 +164,7 @@ async def test_the_filters_ask_for_what_they_say(trail: Trail, find: Find, qtbot
     assert not find("audit-export").isEnabled()
 
 
-async def test_enter_opens_the_workflow_at_the_call_and_the_bin_says_so(
-    trail: Trail, find: Find, window: SettingsWindow, qtbot: QtBot
-) -> None:
+async def test_enter_opens_the_workflow_at_the_call_unless_deleted(trail: Trail, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
     table, opened = find("audit-table"), []
     window.place_requested.connect(lambda *place: opened.append(place))
     assert not find("audit-open").isEnabled(), "nothing is chosen yet"
@@ -180,7 +178,7 @@ async def test_enter_opens_the_workflow_at_the_call_and_the_bin_says_so(
     assert window.toasts.current.accessibleName() == "The workflow Garden was deleted. Restore it first."
 
 
-async def test_what_fits_the_filters_is_exported_and_a_failure_is_said(
+async def test_matching_entries_are_exported_and_a_failure_is_reported(
     trail: Trail, find: Find, window: SettingsWindow, tmp_path: Path
 ) -> None:
     page: Any = window.page("approvals")
@@ -232,7 +230,7 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert {each.does for each in safe_commands()} == set(Does)
 
 
-async def test_what_the_rules_of_today_would_say(trail: Trail, find: Find, atelier: Engine, window: SettingsWindow) -> None:
+async def test_what_todays_rules_would_decide(trail: Trail, find: Find, atelier: Engine, window: SettingsWindow) -> None:
     def replayed(number: int, today: Action | None, **fields: Any) -> Replayed:
         said = Verdict(action=Action.DENY, reason="rule")
         other = Verdict(action=today, reason="mode") if today is not None else None

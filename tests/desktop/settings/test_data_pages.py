@@ -88,7 +88,7 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     assert "run Atelier from its source: make run EXTRAS=sentence-transformers" in page._install_row.hint.text()
 
 
-async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_memory_statistics_and_reembedding(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
     window.show_page("memory")
     await settle()
     assert find("memory-stats").text() == "3 memories that apply to all workflows\nDecision: 3\n#work (2)"
@@ -107,10 +107,10 @@ async def test_memory_stats_and_vectors_anew(window: SettingsWindow, find: Find,
     assert page.busy.text.text() == "No embedder is chosen."
 
 
-async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so(
+async def test_embedding_progress_is_shown_at_any_rate_of_events(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
-    """The page is opened while they are made, by this program or the one before it; each batch announces itself."""
+    """The page is opened during embedding, started by this program or an earlier one; each batch emits a change."""
     atelier.set("memories", "reembed_state", {"state": "running", "left": 9_000, "embedder": "b", "searched": "a"})
     atelier.set("memories", "reembed_progress", (3_000, 12_000))
     window.show_page("memory")
@@ -131,7 +131,7 @@ async def test_vectors_that_are_being_made_are_told_of_however_often_they_say_so
     assert find("memory-reembed").isEnabled()
 
 
-async def test_the_page_says_why_vectors_are_not_made(window: SettingsWindow, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_the_page_explains_why_there_are_no_embeddings(window: SettingsWindow, atelier: Engine, bridge: FakeBridge) -> None:
     state = {"state": "unreached", "left": 0, "embedder": "", "searched": ""}
     atelier.set("memories", "reembed_state", state)
     window.show_page("memory")
@@ -171,7 +171,7 @@ async def test_a_page_is_shown_also_when_changes_come_faster_than_it_is_read(
     assert len(atelier.calls("memories.describe")) == read + 2, "once for the first of them, once for those that came meanwhile"
 
 
-async def test_an_import_says_that_it_goes_on_and_why_it_failed(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
+async def test_an_import_shows_that_it_runs_and_why_it_failed(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
@@ -339,7 +339,7 @@ async def test_damaged_configuration_is_given_up_after_a_yes(window: SettingsWin
     assert not find("doctor-remove-damaged").isVisible()
 
 
-async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
+async def test_undo_data_is_shown_limited_and_cleaned(window: SettingsWindow, find: Find, atelier: Engine) -> None:
     atelier.set("files", "undo_storage", KeptRecord(12_582_912, 40, datetime(2026, 11, 1, tzinfo=UTC)))
     window.show_page("data")
     await settle()
@@ -361,9 +361,7 @@ async def test_what_undo_keeps_is_shown_limited_and_cleaned(window: SettingsWind
     assert page._stored_row.hint.text() == "0 bytes; there is nothing to undo"
 
 
-async def test_making_new_vectors_is_paused_and_gone_on_with(
-    window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
-) -> None:
+async def test_reembedding_is_paused_and_continued(window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
     window.show_page("memory")
     await settle()
     assert find("memory-reembed-pause").isHidden()

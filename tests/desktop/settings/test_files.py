@@ -1,4 +1,4 @@
-"""Files that the settings import."""
+"""Files imported by the settings."""
 
 from __future__ import annotations
 

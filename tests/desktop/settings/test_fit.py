@@ -1,4 +1,4 @@
-"""Every page fits into its window, whatever the size of text and the language: nothing runs out at the right."""
+"""Every page fits into the window at any text size and in any language: nothing is clipped on the right."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_a_narrow_window_cuts_nothing_off_at_the_right(window: SettingsWin
 
 
 def fits(box: QComboBox) -> bool:
-    """Whether the widest of its entries can be read."""
+    """Whether its widest entry is readable."""
     option = QStyleOptionComboBox()
     box.initStyleOption(option)
     room = box.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box).width()
@@ -103,8 +103,10 @@ def fits(box: QComboBox) -> bool:
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 780), (100, 1020), (150, 1020)])
 async def test_no_choice_of_the_web_page_is_cut(window: SettingsWindow, scale: int, width: int) -> None:
-    """French came after the page was made, and a combo box keeps the width of the words it was shown with first. 780 pixels at 150 % are
-    too few for the longest of them: an ellipsis says so."""
+    """A combo box keeps the width of the texts with which it was first shown, here English.
+
+    780 pixels at 150 % are too few for the longest entry, which is elided.
+    """
     window.show_page("web")
     await settle()
     theme().set_scale(scale)
@@ -139,7 +141,7 @@ async def test_fields_side_by_side_stand_at_one_height_also_where_one_caption_ta
 
 
 async def test_a_scroll_bar_moves_nothing_beside_it(window: SettingsWindow) -> None:
-    """The column is as wide on a page that scrolls as on one that does not, and stays so when its window is made lower."""
+    """The column has the same width with and without a scroll bar, also after the window was made lower."""
     widths = {}
     for height in (1200, 420):
         window.resize(SIZE.width(), height)
@@ -319,7 +321,7 @@ def frame(view: QAbstractItemView) -> int:
 
 
 async def test_new_delete_cancel_and_save_have_one_place_and_one_word_on_every_page(window: SettingsWindow) -> None:
-    """Under a list what makes a new one comes first and what deletes one last; a form ends with Cancel and Save, in view under the page."""
+    """Below a list, adding comes first and deleting last; a form ends with Cancel and Save, always visible."""
     window.resize(1000, 700)
     saves, lines = [], []
     for entry in sections():

@@ -1,4 +1,4 @@
-"""A form of declared fields: what is shown is read back, what a person changes is told, and what is wrong is said under its field."""
+"""Declared forms: values are read back, changes signalled, and errors shown at their fields."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def form(qtbot: QtBot) -> Form:
     made = Form(Thing, parent, "thing", *FIELDS)
     for key in made.fields:
         made.cell(key)
-    made.__dict__["above"] = parent  # which Qt does not keep
+    made.__dict__["above"] = parent  # which Qt does not own
     return made
 
 
@@ -68,7 +68,7 @@ def test_what_is_shown_is_read_back_and_is_no_change(form: Form, thing: Thing) -
 
 
 @pytest.mark.parametrize("key", [key for key in FULL if key not in ("kept", "inner")] + ["inner.most"])
-def test_a_change_of_any_field_is_told_and_taken_back(form: Form, key: str) -> None:
+def test_a_change_of_any_field_is_signalled_and_reverted(form: Form, key: str) -> None:
     told: list[object] = []
     form.show_values(Thing())
     form.changed.connect(lambda: told.append(1))
@@ -91,7 +91,7 @@ def test_a_secret_is_a_change_and_no_part_of_the_model(form: Form) -> None:
     assert (form.secrets(), key.text()) == ({}, "")
 
 
-def test_what_is_wrong_is_said_under_its_field_until_it_is_right(form: Form) -> None:
+def test_errors_are_shown_under_their_fields_until_corrected(form: Form) -> None:
     form.show_values(Thing())
     form.fields["name"].show(form.controls["name"], "too long")
     assert form.checked() is None

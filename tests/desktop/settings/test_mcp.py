@@ -1,4 +1,4 @@
-"""The page of MCP servers: list, form and test, what is pasted, tools with what is allowed of each, agents and calls."""
+"""The page of MCP servers: list, form and test, import, tools with permissions, agents and calls."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ async def test_a_changed_form_is_tried_as_it_is_and_saved(page: Any, find: Find,
     assert atelier.calls("mcp.save") == [((FILES, {"env:API_KEY": "sentinel-key"}), {"new": False})]
 
 
-async def test_what_is_wrong_with_the_form_is_said(page: Any, find: Find, atelier: Engine) -> None:
+async def test_errors_in_the_form_are_shown(page: Any, find: Find, atelier: Engine) -> None:
     find("mcp-command").setText("npx 'open")
     find("mcp-command").textEdited.emit("")
     find("mcp-save").click()

@@ -1,4 +1,4 @@
-"""A server's icon as it is drawn: only what is a small picture."""
+"""A server's icon: only small valid images are accepted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of pictures and 3D."""
+"""The page of images and 3D."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The permissions page: rules that are listed, filtered, added, changed and imported, and the box that says which one decides."""
+"""The permissions page: rules are listed, filtered, added, edited and imported; the rule tester."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_AGENT = PermissionRule(
 
 
 class Kept:
-    """Keeps rules as the service does."""
+    """Stores rules like the service."""
 
     def __init__(self, atelier: Engine) -> None:
         self._atelier = atelier
@@ -157,7 +157,7 @@ async def test_a_rule_is_changed_and_removed_and_the_undo_brings_it_back(kept: K
     assert "read_file(.env*)" in listed(find)
 
 
-async def test_the_test_box_says_which_rule_or_profile_decides(kept: Kept, find: Find, atelier: Engine) -> None:
+async def test_the_tester_shows_which_rule_or_profile_decides(kept: Kept, find: Find, atelier: Engine) -> None:
     atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="rule", rule="run_command(git push:*)", about="git push"))
     find("rule-test-call").setText("run_command(git push)")
     find("rule-test-run").click()
@@ -218,7 +218,7 @@ def test_a_call_is_read_from_one_line() -> None:
             call_of(wrong, tools)
 
 
-async def test_a_rule_of_a_folder_says_which_and_folders_of_workflows_are_offered(
+async def test_a_rule_of_a_folder_names_it_and_workspace_folders_are_offered(
     kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
 ) -> None:
     gone = PermissionRule(id="f", text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id="/old/place")
@@ -238,7 +238,7 @@ async def test_a_rule_of_a_folder_says_which_and_folders_of_workflows_are_offere
     assert next(rule.where for rule in kept.rules if rule.id == "f") == (RuleScope.FOLDER, "/home/ada/shelf")
 
 
-async def test_a_rule_for_a_server_that_is_not_here_says_when_it_holds(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_a_rule_for_an_unknown_server_says_when_it_applies(kept: Kept, find: Find, window: SettingsWindow) -> None:
     find("rule-add").click()
     form: Any = window.findChild(RuleForm, "rule-form")
     form.text.setText("mcp__shelf__read")
@@ -279,9 +279,7 @@ async def test_a_rule_that_never_matches_says_why_below_it(kept: Kept, find: Fin
         find("rule-never-section:web_ops")
 
 
-async def test_a_rule_from_elsewhere_is_said_not_to_hold_and_confirmed(
-    kept: Kept, find: Find, window: SettingsWindow, atelier: Engine
-) -> None:
+async def test_an_imported_rule_is_disabled_until_confirmed(kept: Kept, find: Find, window: SettingsWindow, atelier: Engine) -> None:
     waiting = PermissionRule(id="held", text="write_file", action=Action.ALLOW, held=True)
     atelier.set("permissions", "held", (waiting,))
     atelier.set("permissions", "confirm", (waiting,))
@@ -293,7 +291,7 @@ async def test_a_rule_from_elsewhere_is_said_not_to_hold_and_confirmed(
     assert atelier.calls("permissions.confirm") == [(("held",), {})]
 
 
-async def test_a_yes_to_the_settings_of_a_repository_is_said_in_words(find: Find, window: SettingsWindow) -> None:
+async def test_approving_the_settings_of_a_repository_is_described_in_words(find: Find, window: SettingsWindow) -> None:
     page: Any = window.page("approvals")
     rule = PermissionRule(text="git_settings(00a0 /home/ann/my project/.git)", action=Action.ALLOW)
     page.rules.show_rules([rule])
@@ -304,7 +302,7 @@ async def test_a_yes_to_the_settings_of_a_repository_is_said_in_words(find: Find
     assert not find(f"rule-remove-{rule.text}").isHidden()
 
 
-async def test_the_hints_of_the_rule_form_are_whole(kept: Kept, find: Find, window: SettingsWindow) -> None:
+async def test_the_hints_of_the_rule_form_are_not_clipped(kept: Kept, find: Find, window: SettingsWindow) -> None:
     find("rule-add").click()
     await settle()
     form: Any = window.findChild(RuleForm, "rule-form")

@@ -1,4 +1,4 @@
-"""The page of the projects: which agents search, and the way to their window."""
+"""The page of projects: search access, and the link to their window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.projects import Projects
 Find = Callable[[str], Any]
 
 
-async def test_a_project_is_kept_out_of_searches_and_the_window_opens(
+async def test_a_project_is_excluded_from_searches_and_the_window_opens(
     window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     projects = Projects()

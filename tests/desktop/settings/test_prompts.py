@@ -1,4 +1,4 @@
-"""The page of prompts: found, written, changed, copied, tried, deleted with a way back, and brought in from files."""
+"""The page of prompts: search, write, edit, copy, preview, delete with undo, and import."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ async def test_one_is_written_changed_and_copied(page: Any, find: Find, prompts:
     assert page.name.text() == "greet-2"
 
 
-async def test_a_name_that_is_taken_is_said_and_nothing_typed_is_lost(page: Any, atelier: Engine) -> None:
+async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any, atelier: Engine) -> None:
     atelier.set("prompts", "save", ConflictError("There is a prompt with the name {name} already; names are unique.", name="read"))
     page.name.setText("read")
     page.save.click()
@@ -175,13 +175,13 @@ async def test_files_come_in_and_go_out(page: Any, find: Find, tmp_path: Path) -
     assert (tmp_path / "out.md").read_text() == "exported"
 
 
-async def test_what_hides_it_and_what_nobody_read_is_said(page: Any, prompts: Prompts, atelier: Engine) -> None:
+async def test_what_shadows_it_and_what_is_untrusted_is_shown(page: Any, prompts: Prompts, atelier: Engine) -> None:
     prompts.put_back(GREET.model_copy(update={"tainted": ("a backup from elsewhere",)}))
     atelier.set("skills", "files_by_name", {"greet": "/home/ann/.agents/commands/greet.md"})
     page.reload()
     await settle()
     said = page.warning.text()
-    assert "comes first: /home/ann/.agents/commands/greet.md" in said
+    assert "takes precedence: /home/ann/.agents/commands/greet.md" in said
     assert "From a backup from elsewhere" in said
     assert page.save.isEnabled(), "saving says that it was read"
     page.save.click()
@@ -200,7 +200,7 @@ async def test_what_is_typed_stays_when_its_prompt_is_deleted_elsewhere(page: An
     assert (page.name.text(), page.current()) == ("read", READ)
 
 
-async def test_what_came_of_saving_is_said_until_the_form_changes(page: Any, find: Find) -> None:
+async def test_the_result_of_saving_is_shown_until_the_form_changes(page: Any, find: Find) -> None:
     QTest.keyClicks(find("prompt-description"), "!")
     find("prompt-save").click()
     await settle()

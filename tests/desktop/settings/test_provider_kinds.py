@@ -1,4 +1,4 @@
-"""A kind of model server that somebody else wrote is in the settings and at first start without another file being touched."""
+"""A kind of model server added by someone else is in settings and first start without changing another file."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def test_first_start_has_a_card_for_it(qtbot: Any, bridge: FakeBridge) -> None:
     assert (draft.config.kind, draft.config.name, model) == ("acme", "Acme", "acme-1")
 
 
-def test_a_kind_that_is_gone_is_shown_by_its_name() -> None:
+def test_an_unregistered_kind_is_shown_by_its_name() -> None:
     assert kind_text("gone") == "gone"

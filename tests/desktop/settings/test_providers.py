@@ -1,4 +1,4 @@
-"""The providers page: adding, keys, tests, models, downloads."""
+"""The providers page: adding, API keys, tests, models, downloads."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_adding_a_provider_stores_its_key_apart(page: Any, find: Find, ate
     assert find("provider-key").text() == ""
 
 
-async def test_without_a_keyring_it_says_so_before_the_key_is_typed_and_offers_to_keep_it(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_missing_keyring_is_reported_before_the_key_is_typed(page: Any, find: Find, atelier: Engine) -> None:
     stores = {False: KeyStore(KeyPlace.MEMORY, "/data/keys.json"), True: KeyStore(KeyPlace.FILE, "/data/keys.json")}
     atelier.set("keys", "store", stores[False])
 
@@ -137,7 +137,7 @@ async def test_a_key_that_is_not_there_is_never_shown_as_saved(page: Any, find: 
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     shown = {
         KeyState.SAVED: ("key saved", "saved – type to replace", True),
-        KeyState.SESSION: ("key known until Atelier closes", "known until Atelier closes – type to replace", True),
+        KeyState.SESSION: ("key known until Atelier closes", "kept until Atelier closes – type to replace", True),
         KeyState.REQUIRED: ("API key required", "API key required", False),
     }
     for state, (listed, hint, can_forget) in shown.items():
@@ -192,7 +192,7 @@ async def test_a_test_shows_latency_or_the_reason(page: Any, find: Find, atelier
     assert page.busy.text.text() == "Nobody answers at that address."
 
 
-async def test_a_test_stores_nothing_and_may_be_taken_back(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_test_stores_nothing_and_can_be_cancelled(page: Any, find: Find, atelier: Engine) -> None:
     page.begin("openai", "Mine", "http://127.0.0.1:9000/v1")
     QTest.keyClicks(find("provider-key"), "secret-key-1")
     find("provider-test").click()
@@ -548,7 +548,7 @@ async def test_how_a_server_is_reached_is_under_advanced(page: Any, find: Find, 
     assert atelier.calls("providers.set_headers") == [(("Azure", {"X-Gate": "a secret value"}), {})]
 
 
-async def test_stored_headers_are_kept_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
+async def test_stored_headers_are_preserved_changed_and_removed(page: Any, find: Find, atelier: Engine) -> None:
     config = ProviderConfig(name="Gate", kind="openai", headers={"X-Gate": "", "X-Team": "$TEAM"}, ca_file="/etc/lab.pem")
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     await page.load()
@@ -581,7 +581,7 @@ async def test_a_header_without_a_value_is_refused_in_place(page: Any, find: Fin
     assert page.busy.text.text().startswith("The API version may contain letters")
 
 
-async def test_a_value_that_nothing_could_keep_is_refused(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_value_that_could_not_be_stored_is_refused(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
     await page.load()
     page.begin("openai", "Mine", "https://host/v1")
@@ -614,7 +614,7 @@ async def test_the_address_where_a_server_answers_is_one_click_away(page: Any, f
     assert page.busy.text.text() == "Works: answered in 3 ms. This server has no list of models."
 
 
-async def test_a_server_of_another_kind_is_said_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
+async def test_a_server_of_another_kind_is_named_and_not_offered(page: Any, find: Find, atelier: Engine) -> None:
     await choose(page, "Ollama")
     bad = ProviderHealth(ok=False, message="No such page.", found_url="http://x/v1", found_kind="openai")
     atelier.set("providers", "test_draft", bad)

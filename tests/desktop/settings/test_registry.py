@@ -1,4 +1,4 @@
-"""A settings page is one new file: it comes into the list and the search, and is built of rows like the others."""
+"""A settings page is one new file: it appears in list and search, and is built of rows like the others."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class ExtraPage(RowsPage):
 
 @pytest.fixture
 def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As if somebody had put ``extra.py`` into the folder."""
+    """As if ``extra.py`` had been added to the folder."""
     folder = tmp_path / "pages"
     folder.mkdir()
     (folder / "extra.py").write_text(EXTRA)
-    registry.pages()  # those that are there, once and for all
+    registry.pages()  # registers the existing ones
     monkeypatch.setattr(package, "__path__", [*package.__path__, str(folder)])
     monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     yield
@@ -77,6 +77,6 @@ async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: Fak
 
 
 def test_no_page_has_a_retranslation_of_its_own() -> None:
-    """Texts are bound, what is read is read anew: see ``SettingsPage``."""
+    """Texts are bound, values are reloaded: see ``SettingsPage``."""
     folder = Path(registry.__file__).parent
     assert [file.name for file in folder.rglob("*.py") if "retranslate" in file.read_text("utf-8")] == []

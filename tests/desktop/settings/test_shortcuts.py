@@ -1,4 +1,4 @@
-"""Settings → Shortcuts: other keys for an action, recorded as a person presses them."""
+"""Settings → Shortcuts: recording other keys for an action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of skills: found where, used or not and why, switched, trusted, read and added."""
+"""The page of skills: list with locations, enabling, trust, viewing and adding."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_one_is_switched_off_and_a_folder_trusted(page: Any, find: Find, a
     assert "No skills yet" in texts(page)
 
 
-async def test_what_one_says_is_read_word_for_word(page: Any, find: Find, atelier: Engine) -> None:
+async def test_the_text_of_a_skill_is_shown_word_for_word(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("skills", "show", lambda file, folders: SkillView(THEIRS, EVIL.body))
     find(f"skill-show-{FILE}").click()
     await settle()
@@ -100,8 +100,8 @@ async def test_one_is_added_and_what_is_none_is_refused_in_words(page: Any, find
     assert isinstance(find("skills-add"), QPushButton)
 
 
-async def test_long_remarks_are_shown_whole(window: SettingsWindow, atelier: Engine, qtbot: QtBot) -> None:
-    """Cards that come after the page was shown make it as high as they need."""
+async def test_long_remarks_are_shown_in_full(window: SettingsWindow, atelier: Engine, qtbot: QtBot) -> None:
+    """Cards added after the page was shown increase its height."""
     facts = {"allowed": ("Bash(*)",), "ignored": ("context", "model"), "compatibility": "word " * 90}
     wordy = Text("notes", "Writes release notes.", "Do !`git log`.", **facts)  # type: ignore[arg-type]
     window.resize(760, 560)

@@ -1,4 +1,4 @@
-"""The page of tools: a file is reviewed in full before it is confirmed, and every tool can be read."""
+"""The page of tools: a file is reviewed in full before it is confirmed, and every tool is documented."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_what_could_hide_code_is_made_visible(page: Any, find: Find, ateli
     assert find("own-tool-error").text() == "1 invisible character is shown as ⟨U+…⟩."
 
 
-async def test_states_say_what_is_the_matter(page: Any, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
+async def test_states_explain_the_problem(page: Any, find: Find, atelier: Engine, bridge: FakeBridge) -> None:
     files = [
         OwnToolFile("a.py", DIGEST, OwnToolState.CHANGED, ("old",)),
         OwnToolFile("b.py", DIGEST, OwnToolState.CHANGED),

@@ -1,4 +1,4 @@
-"""The usage page: the picture, the table, the words, the period and the export."""
+"""The usage page: chart, table, texts, period and export."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def test_a_cost_that_nobody_knows_is_called_a_cost(page: Any, find: Find, 
     assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s of generation"
 
 
-async def test_what_the_cache_saved_is_said(page: Any, find: Find, atelier: Engine) -> None:
+async def test_cache_savings_are_shown(page: Any, find: Find, atelier: Engine) -> None:
     cached = row(0, "herons", "claude", 1000, cost=0.5)
     total = UsageSum(cached.total.usage.model_copy(update={"saved": 0.25}), 2, 1500)
     atelier.set("usage", "rows", lambda days=0, zone=None: [replace(cached, total=total)])
@@ -114,7 +114,7 @@ async def test_sums_by_model_agent_and_workflow_the_most_first(page: Any, find: 
     assert find("usage-chart").accessibleName() == "Bars: cost, by workflow"
 
 
-async def test_another_period_is_read_again_and_an_empty_one_says_so(page: Any, find: Find, atelier: Engine) -> None:
+async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, find: Find, atelier: Engine) -> None:
     choose(find("usage-period"), 1)
     await settle()
     assert [args for args, _fields in atelier.calls("usage.rows")] == [(30,), (1,)]
@@ -162,7 +162,7 @@ def test_the_paler_part_of_a_bar_can_be_told_from_the_ground_and_from_the_other(
 
 
 async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find, window: SettingsWindow, qtbot: QtBot) -> None:
-    """Narrow figures under wide heads and wide ones under narrow: each column takes the wider of both."""
+    """Narrow figures under wide headings and wide ones under narrow: each column takes the wider of both."""
     window.resize(940, 680)
     for code in ("en", "fr"):
         i18n.set_language(code)
@@ -176,7 +176,7 @@ async def test_all_columns_of_the_table_fit_into_the_page(page: Any, find: Find,
 
 
 def last_ink(picture: QImage, part: QRect) -> int:
-    """The rightmost column of a part of a picture that is not of its ground: where a word ends."""
+    """The rightmost column of a part of an image that differs from its background: where a word ends."""
     ground = picture.pixelColor(part.left() + 1, part.top() + 4)
     columns = range(part.right(), part.left(), -1)
     lines = range(part.top() + 4, part.bottom() - 4)
@@ -196,7 +196,7 @@ async def test_the_heads_of_the_table_end_where_their_figures_end(page: Any, fin
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_in_a_narrow_window_the_cost_is_seen_and_what_goes_is_told(
+async def test_in_a_narrow_window_the_cost_is_visible_and_hidden_columns_are_in_the_tip(
     page: Any, window: SettingsWindow, find: Find, qtbot: QtBot, language: str
 ) -> None:
     table = find("usage-table")
@@ -237,9 +237,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
         switch_language("en")
 
 
-async def test_a_long_reading_says_how_far_it_is_and_can_be_stopped(
-    page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_loading_is_shown_and_can_be_stopped(page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "SLOW_S", 0.0)
     atelier.set("usage", "reading", (3, 12))
     atelier.set("usage", "rows", held := Held([ROWS[2]]))

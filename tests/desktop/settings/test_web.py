@@ -1,4 +1,4 @@
-"""The page of the web: who searches, with which address and key, and the fetched pages."""
+"""The page of the web: search service, address, key, and cached pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def page(window: SettingsWindow) -> Any:
 
 
 async def test_nothing_can_be_typed_before_what_is_stored_was_read(window: SettingsWindow, atelier: Engine) -> None:
-    """It would be overwritten, or saved beside values that nobody chose."""
+    """The stored values would be overwritten, or saved with others nobody chose."""
     held = Held(WebState(WebSettings(search="searxng", address="https://search.example.org"), (), 0, 0))
     atelier.set("web", "state", held)
     window.show_page("web")
@@ -98,7 +98,7 @@ async def test_a_bad_address_and_a_failing_service_are_told(page: Any, atelier: 
     assert page.busy.text.text() == "It is down."
 
 
-async def test_a_kept_key_is_forgotten_and_pages_are_removed(page: Any, atelier: Engine) -> None:
+async def test_a_stored_key_is_deleted_and_pages_are_removed(page: Any, atelier: Engine) -> None:
     forgotten: list[str] = []
     atelier.set("web", "forget_key", forgotten.append)
     atelier.set("web", "clear_cache", 12)

@@ -1,4 +1,4 @@
-"""Scrolling through the settings edits nothing."""
+"""Scrolling through the settings changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings window: registry of pages, search across them, keyboard, languages."""
+"""The settings window: registry of pages, search, keyboard, languages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGES = {
     "Data and diagnostics": ("data", "diagnostics", "usage"),
     "Shortcuts": ("shortcuts",),
 }
-"""The ten pages, and the sections of each; each was a page of its own once, and opens by that name."""
+"""The ten pages with their sections; each section was a page once, and opens by that name."""
 NAMES = [name for names in PAGES.values() for name in names]
 Find = Callable[[str], Any]
 
@@ -51,7 +51,7 @@ def test_pages_register_themselves_in_order_and_names_are_unique() -> None:
 
         @registry.settings_page("general", order=1, icon="x", title="X")
         class Other(SettingsPage):
-            """Another class under a taken name."""
+            """Another class under the same name."""
 
 
 @pytest.mark.usefixtures("_quick_doctor")
@@ -137,9 +137,9 @@ FOUND = {
 
 
 async def test_no_page_is_read_with_every_key_of_the_search(window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading all pages takes 300 ms, searching what was read a few."""
-    await search(window, qtbot, "e")  # makes all pages
-    await search(window, qtbot, "em")  # and reads what they list
+    """Loading all pages takes 300 ms, searching loaded ones a few."""
+    await search(window, qtbot, "e")  # creates all pages
+    await search(window, qtbot, "em")  # and loads their lists
     read: list[SettingsPage] = []
 
     def index_of(page: SettingsPage) -> list[object]:
@@ -155,12 +155,12 @@ async def test_no_page_is_read_with_every_key_of_the_search(window: SettingsWind
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_search_leads_to_the_row_that_says_it_in_either_language_and_marks_it(
+async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
     window: SettingsWindow, find: Find, qtbot: QtBot, language: str
 ) -> None:
     window.show_page("providers")
     await settle()
-    find("provider-list").setCurrentRow(0)  # one of another computer, whose Advanced is closed
+    find("provider-list").setCurrentRow(0)  # a remote one, whose Advanced is collapsed
     switch_language(language)
     for words, place in FOUND.items():
         await search(window, qtbot, words)
@@ -179,7 +179,7 @@ async def test_search_leads_to_the_row_that_says_it_in_either_language_and_marks
 
 
 async def test_search_finds_what_lists_hold_and_chooses_it(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
-    """Also of pages that were never shown."""
+    """Also on pages that were never shown."""
     await search(window, qtbot, "researcher")
     assert window.current == "agents"
     assert find("agent-list").currentItem().text() == "Researcher"
@@ -229,9 +229,7 @@ async def test_a_chosen_language_is_stored(window: SettingsWindow, find: Find, a
     assert atelier.kept.language == "fr"
 
 
-async def test_a_result_goes_with_the_page_it_was_said_on_and_work_that_goes_on_is_said_on(
-    window: SettingsWindow, atelier: Any, find: Find
-) -> None:
+async def test_a_result_is_removed_with_its_page_and_running_work_stays_visible(window: SettingsWindow, atelier: Any, find: Find) -> None:
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
@@ -258,7 +256,7 @@ async def test_a_result_goes_with_the_page_it_was_said_on_and_work_that_goes_on_
     await held.release()
 
 
-async def test_a_language_tells_every_widget(window: SettingsWindow) -> None:
+async def test_a_language_change_notifies_every_widget(window: SettingsWindow) -> None:
     heard: list[QEvent.Type] = []
 
     class Listener(QWidget):

@@ -99,7 +99,7 @@ async def test_headings_stand_between_and_cannot_be_chosen(column: Column) -> No
     assert model.flags(model.index(0)) == Qt.ItemFlag.NoItemFlags
 
 
-async def test_state_is_told_in_words(column: Column) -> None:
+async def test_the_state_is_shown_in_words(column: Column) -> None:
     assert state_text(LISTED[2]) == "waiting for you, 2 open questions"
     cut_off = Workflow(name="w", status=WorkflowStatus.INTERRUPTED)
     assert state_text(cut_off) == "interrupted"
@@ -156,7 +156,7 @@ async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
     assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
 
 
-async def test_undo_says_by_name_what_was_deleted_for_good_meanwhile(qtbot: QtBot, column: Column) -> None:
+async def test_undo_names_what_was_purged_meanwhile(qtbot: QtBot, column: Column) -> None:
     view = column.sidebar.list
     view.select_one("a")
     qtbot.keyClick(view, Qt.Key.Key_Delete)
@@ -193,14 +193,14 @@ async def test_export_by_ending(column: Column, tmp_path: Path, name: str, kind:
     assert (tmp_path / name).read_bytes().startswith(begins)
 
 
-async def test_copies_tell_which_reports_were_changed(column: Column, tmp_path: Path) -> None:
+async def test_copies_name_changed_reports(column: Column, tmp_path: Path) -> None:
     column.engine.set("workflows.exporting", "changed_reports", ["Plan"])
     for copying in (column.sidebar.workflow_actions.export_to("a", tmp_path / "x.json"), column.sidebar.workflow_actions._duplicate("a")):
         await copying
         assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
 
 
-async def test_search_asks_the_engine_and_says_when_nothing_is_there(qtbot: QtBot, column: Column) -> None:
+async def test_search_queries_the_engine_and_shows_empty_results(qtbot: QtBot, column: Column) -> None:
     column.engine.set("workflows", "list", [])
     column.engine.set("workflows", "search", [])
     column.sidebar.search.setText("nowhere")
@@ -287,7 +287,7 @@ async def test_the_undo_key_brings_a_deleted_workflow_back_also_after_its_messag
     assert host.current is not None
     host.current.dismiss()
     host.undo.undo()
-    host.undo.undo()  # there is nothing more
+    host.undo.undo()  # there is nothing more to undo
     await settle()
     assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
     assert shown == ["a"]
@@ -421,7 +421,7 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     await column.sidebar.load()
     model = column.sidebar.model
     assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
-    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still knows all of them
+    assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still has all of them
     assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: …a heron stands still x y …"
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
@@ -438,7 +438,7 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_place(qt
     assert column.sidebar.search.text() == ""
 
 
-async def test_the_end_of_what_was_found_brings_more_and_the_last_end_says_so(column: Column, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_scrolling_to_the_end_loads_more_results_until_the_last(column: Column, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.desktop.sidebar.sidebar.LIST_MAX", 200)
     many = [hit(f"m{number}") for number in range(1000)]
 
@@ -458,7 +458,7 @@ async def test_the_end_of_what_was_found_brings_more_and_the_last_end_says_so(co
     assert found[-1][-1] == "More results: refine your search"
 
 
-async def test_the_list_goes_on_after_a_thousand(column: Column) -> None:
+async def test_the_list_continues_after_a_thousand(column: Column) -> None:
     asked: list[int] = []
 
     async def listing(limit: int, *, archive: bool = False) -> Listing:
@@ -473,7 +473,7 @@ async def test_the_list_goes_on_after_a_thousand(column: Column) -> None:
     assert asked == [1000, 1100]
 
 
-async def test_of_many_it_is_said_how_far_it_is_and_stop_keeps_what_was_done(column: Column) -> None:
+async def test_many_show_progress_and_stop_keeps_what_was_done(column: Column) -> None:
     held, deleted = Held(), []
 
     async def delete(key: str) -> Workflow:
@@ -507,13 +507,13 @@ async def test_typing_on_gives_up_the_search_that_is_under_way(column: Column) -
     await settle(3)
     column.sidebar.search.setText("ab")
     await held.release()
-    assert rows(column.sidebar.model)[0] == "Pinned"  # nothing of the search for "a" was shown
+    assert rows(column.sidebar.model)[0] == "Pinned"  # no result of the search for "a" was shown
 
 
-async def test_the_mark_of_an_unseen_end_is_kept_by_the_engine(column: Column) -> None:
+async def test_the_unread_mark_is_stored_by_the_engine(column: Column) -> None:
     column.bridge.ready = True
     column.sidebar.mark_unread("a", True)
-    column.sidebar.mark_unread("a", False)  # as it is
+    column.sidebar.mark_unread("a", False)  # unchanged
     await settle()
     assert column.engine.calls("workflows.set_unread") == [(("a", True), {})]
     column.engine.set("workflows", "list", [LISTED[1].model_copy(update={"unread": True})])
@@ -580,7 +580,7 @@ def entry(menu: QMenu, text: str) -> QAction:
     return next(each for each in menu.actions() if each.text() == text)
 
 
-async def test_an_empty_list_says_nothing_while_a_guide_has_the_word(column: Column) -> None:
+async def test_an_empty_list_shows_nothing_while_a_guide_is_shown(column: Column) -> None:
     column.engine.set("workflows", "list", [])
     await column.sidebar.load()
     assert not column.sidebar.empty.isHidden()
@@ -618,7 +618,7 @@ async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:
     assert column.bridge.errors == []
 
 
-def test_the_words_of_the_button_are_whole_in_a_narrow_column(column: Column) -> None:
+def test_the_buttons_text_is_not_clipped_in_a_narrow_sidebar(column: Column) -> None:
     i18n.set_language("fr")
     button = column.sidebar.findChild(QPushButton, "new-workflow")
     assert button is not None
@@ -629,7 +629,7 @@ def test_the_words_of_the_button_are_whole_in_a_narrow_column(column: Column) ->
         assert button.sizeHint().width() <= button.width(), width
 
 
-async def test_the_foot_says_that_the_data_folder_was_moved(column: Column) -> None:
+async def test_the_footer_shows_that_the_data_folder_was_moved(column: Column) -> None:
     foot = column.sidebar.foot
     foot.show_connection("ready")
     assert (foot._words.text(), foot._words.toolTip()) == ("Ready", "")
@@ -649,7 +649,7 @@ async def test_the_foot_says_whether_agents_work_or_wait_for_a_person(column: Co
 
 
 async def test_a_workflow_does_not_go_away_from_under_the_pointer(column: Column) -> None:
-    """One that an agent worked on goes to the top; who is about to click another one still finds it there."""
+    """A workflow with new activity moves to the top; it must not replace another one that is about to be clicked."""
     sidebar = column.sidebar
     before = rows(sidebar.model)
     row = sidebar.model.index_of("a").row()

@@ -1,4 +1,4 @@
-"""A bus of the test's own, and waiting for what crosses it."""
+"""A session bus for tests, and waiting for its messages."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from tests.support.desktop_bus import session
 
 WAIT_S = 20.0
-"""Far more than anything here takes: a busy machine must not make a test fail."""
+"""Far more seconds than needed: a busy machine must not make a test fail."""
 
 
 async def until(holds: Callable[[], object]) -> None:
-    """Wait for a condition that a message from another process brings about."""
+    """Wait for a condition caused by a message of another process."""
 
     async def wait() -> None:
         while not holds():

@@ -1,4 +1,4 @@
-"""The session bus: what is waited for can be left at any moment."""
+"""The session bus: pending calls can be cancelled at any moment."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from tests.desktop.system.conftest import until
 
 
 async def test_a_call_left_in_the_moment_its_answer_comes_is_left(daemon: subprocess.Popen[bytes]) -> None:
-    """``asyncio.wait_for`` of Python 3.11 forgets a cancellation that comes together with the result; what follows would then wait on."""
+    """``asyncio.wait_for`` of Python 3.11 loses a cancellation that coincides with the result.
+
+    The caller would go on waiting.
+    """
     bus = SessionBus()
     await bus.connect()
-    daemon.send_signal(19)  # SIGSTOP: the answer is ours to give
+    daemon.send_signal(19)  # SIGSTOP: the test controls the answer
     calling = asyncio.create_task(bus.call(Call(DAEMON, DAEMON_PATH, DAEMON, "GetId")))
     await until(lambda: bus._waiting)
     [answer] = bus._waiting.values()

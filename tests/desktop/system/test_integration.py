@@ -1,4 +1,4 @@
-"""The whole window with a desktop around it: what an agent asks is answered in a notification, or in the window, whichever comes first."""
+"""The window with a desktop around it: requests are answered in a notification or the window, whichever comes first."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.support.fake_bridge import settle
 
 
 class Desk(Program):
-    """A started window that is behind others, an engine that keeps settings, questions and approvals, and the desktop's server."""
+    """A started window behind others, an engine that stores its data, and a notification server."""
 
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__(qtbot)
@@ -87,12 +87,12 @@ class Desk(Program):
         await self.told(before)
 
     async def told(self, before: int) -> None:
-        """Wait for one more notification than there were ``before``."""
+        """Wait for one more notification than ``before``."""
         await until(lambda: len(self.server.calls("Notify")) > before)
         await self.window.system.notifications.jobs.settled()
 
     def buttons(self) -> list[str]:
-        """Words of the buttons of the newest notification, without the click on it."""
+        """Labels of the newest notification's buttons, without its click action."""
         return list(self.server.calls("Notify")[-1][5][3::2])
 
 
@@ -126,7 +126,7 @@ async def test_an_answer_in_the_window_takes_the_notification_back(desk: Desk, q
     assert len(desk.engine.calls("questions.answer")) == 1
 
 
-async def test_the_first_answer_wins_and_the_second_is_told(desk: Desk) -> None:
+async def test_the_first_answer_wins_and_the_second_is_informed(desk: Desk) -> None:
     await desk.ask(ask("q1"))
     desk.questions["q1"] = desk.questions["q1"].model_copy(update={"status": QuestionStatus.ANSWERED})
     notices: list[str] = []
@@ -162,7 +162,7 @@ async def test_high_risk_is_not_allowed_outside_and_a_click_opens_it(desk: Desk,
     assert desk.engine.calls("approvals.approve") == []
 
 
-async def test_switched_off_a_notification_only_tells(desk: Desk) -> None:
+async def test_switched_off_a_notification_has_no_buttons(desk: Desk) -> None:
     page = await open_page(desk)
     toggle = page.findChild(QCheckBox, "notification-answers")
     assert toggle is not None
@@ -180,11 +180,8 @@ async def test_what_is_asked_goes_when_the_program_ends(desk: Desk) -> None:
     await until(lambda: not desk.server.shown)
 
 
-# -- the key ----------------------------------------------------------------------------------------------------------------------------
-
-
 class Hand:
-    """A way to a key that a test holds in its hand."""
+    """A shortcut backend controlled by the test."""
 
     def __init__(self) -> None:
         self.pressed: Any = None
@@ -203,7 +200,7 @@ class Hand:
 
 
 def usual() -> str:
-    """The usual key in Qt's words, whose language another test may have changed."""
+    """The default shortcut in Qt's notation, whose language another test may have changed."""
     return QKeySequence(Settings().quick_key).toString(QKeySequence.SequenceFormat.NativeText)
 
 
@@ -219,7 +216,7 @@ async def open_page(program: Program) -> QuickPage:
 
 @pytest.fixture
 async def hand(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Hand]:
-    """A window on a system without D-Bus, with a way to a key."""
+    """A window on a system without D-Bus, with a shortcut backend."""
     made, way = Desk(qtbot, monkeypatch), Hand()
     await made.start(workflow="w1")
     shortcut = GlobalShortcut([("windows", way)], made.window.system)
@@ -267,7 +264,7 @@ async def test_another_key_is_chosen_and_one_of_the_window_is_refused(hand: tupl
     assert way.held == "CTRL+ALT+space"
 
 
-async def test_a_key_that_is_taken_is_told_and_can_be_tried_again(hand: tuple[Desk, Hand]) -> None:
+async def test_keys_in_use_are_reported_and_can_be_tried_again(hand: tuple[Desk, Hand]) -> None:
     desk, way = hand
     way.problem = KeyTaken()
     page = await open_page(desk)
@@ -287,7 +284,7 @@ async def test_a_key_that_is_taken_is_told_and_can_be_tried_again(hand: tuple[De
     assert way.held == ""
 
 
-async def test_without_d_bus_the_page_says_so_and_everything_is_in_reach(hand: tuple[Desk, Hand]) -> None:
+async def test_without_d_bus_the_page_explains_it_and_everything_works(hand: tuple[Desk, Hand]) -> None:
     desk, _way = hand
     page = await open_page(desk)
     said = page.findChild(QCheckBox, "notification-answers").accessibleDescription()  # type: ignore[union-attr]

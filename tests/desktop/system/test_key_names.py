@@ -1,4 +1,4 @@
-"""One key in the words of each system, and Windows' own way, against a stand-in for its library."""
+"""Key names of each system, and Windows' shortcuts with a fake library."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from atelier_desk.desktop.system.windows_key import ID, WM_HOTKEY, WindowsKey
         ("Ctrl+É", "CTRL+", 0),
     ],
 )
-def test_a_key_is_read_and_said(text: str, trigger: str, virtual: int) -> None:
+def test_a_key_is_parsed_and_formatted(text: str, trigger: str, virtual: int) -> None:
     keys = Keys.read(text)
     assert (keys.trigger, keys.virtual) == (trigger, virtual)
 
 
 class User32:
-    """Windows' library as far as it is used; ``taken`` keys belong to another program."""
+    """Windows' library as far as used; ``taken`` keys belong to another program."""
 
     def __init__(self, *taken: int) -> None:
         self.taken = taken
@@ -49,7 +49,7 @@ class User32:
         return 1
 
 
-async def test_windows_holds_a_key_and_tells_of_it(qtbot: QtBot) -> None:
+async def test_windows_registers_a_key_and_reports_it(qtbot: QtBot) -> None:
     library = User32()
     way = WindowsKey(library)
     shortcut = GlobalShortcut([("windows", way)])
@@ -82,7 +82,7 @@ async def test_a_key_of_another_program_is_taken_until_it_is_free(qtbot: QtBot) 
     shortcut.release()
 
 
-async def test_a_system_without_a_way_says_so() -> None:
+async def test_a_system_without_a_way_is_reported() -> None:
     shortcut = GlobalShortcut([])
     shortcut.follow(True, "Ctrl+Alt+Space")
     await shortcut.jobs.settled()

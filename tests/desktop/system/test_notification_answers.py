@@ -1,4 +1,4 @@
-"""What may be decided in a notification, and what opens its card instead."""
+"""What can be decided in a notification, and what opens its card instead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def offered(**fields: Any) -> list[str]:
     return [action.label for action in notice.actions]
 
 
-def test_a_call_that_is_seen_whole_can_be_allowed() -> None:
+def test_a_completely_shown_call_can_be_allowed() -> None:
     notice = approval_notice(asks(arguments={"name": "Tea", "tags": ["a"]}), lambda: None, lambda: None, lambda: None)
     assert notice.text == 'name: Tea · tags: ["a"]'
     assert offered() == ["Allow once", "Reject"]
@@ -68,7 +68,7 @@ def test_a_question_for_a_text_takes_a_reply_and_an_empty_one_opens_it() -> None
     assert (answers, opened, notice.actions) == ([QuestionAnswer(text_response="green")], [True], ())
 
 
-def test_a_question_that_is_not_seen_whole_is_answered_in_the_window() -> None:
+def test_an_incompletely_shown_question_is_answered_in_the_window() -> None:
     for question in (ask("q1", question="long " * 60), ask("q2", context="Read this first")):
         notice = question_notice(question, lambda: None, lambda _answer: None)
         assert notice.actions == ()

@@ -1,4 +1,4 @@
-"""Notifications over a real session bus, answered by a server that stands in for the desktop's."""
+"""Notifications over a real session bus, answered by a fake server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.desktop_bus import FakeNotifications
 
 
 class Desk:
-    """A server, our side of it, and what was done."""
+    """A server, our client, and the actions performed."""
 
     def __init__(self, *capabilities: str) -> None:
         self.server = FakeNotifications(*capabilities)
@@ -70,7 +70,7 @@ async def test_a_button_and_a_click_do_their_thing_once(desk: Desk, key: str, do
     await desk.server.press(number, key)
     await desk.server.press(number, key)
     await until(lambda: desk.done and not desk.server.shown)
-    await desk.show("q2")  # what was sent before it has arrived
+    await desk.show("q2")  # what was sent before has arrived
     assert desk.done == [done]
 
 
@@ -81,7 +81,7 @@ async def test_a_reply_is_taken(desk: Desk) -> None:
     assert desk.done == ["wrote été"]
 
 
-async def test_what_no_longer_waits_is_taken_back_also_when_it_ended_on_the_way(desk: Desk) -> None:
+async def test_notifications_are_withdrawn_also_when_settled_in_between(desk: Desk) -> None:
     await desk.show("q1")
     await desk.show("q2")
     desk.ours.wanted = lambda about: about == "q2"
@@ -123,7 +123,7 @@ async def test_a_server_that_went_away_leaves_it_to_the_tray(desk: Desk) -> None
     await desk.server.start()
 
 
-async def test_without_a_server_or_a_bus_it_says_why(daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_server_or_a_bus_the_reason_is_given(daemon: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     ours = DesktopNotifications(SessionBus())
     ours.start()
     await until(lambda: ours.reason)

@@ -1,4 +1,4 @@
-"""A key by the desktop portal, over a real session bus."""
+"""A global shortcut by the desktop portal, over a real session bus."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_the_desktop_is_asked_and_its_own_words_for_the_key_are_shown(held
     assert (name, about["preferred_trigger"]) == ("quick-ask", ("s", "CTRL+ALT+space"))
 
 
-async def test_a_press_is_told_for_our_session_alone(held: Held) -> None:
+async def test_a_press_is_signalled_for_our_session_only(held: Held) -> None:
     await held.ask()
     await held.portal.press(f"{held.portal.session}0")
     await held.portal.press()
@@ -80,7 +80,7 @@ async def test_the_desktop_changes_the_key_and_takes_it_back(held: Held) -> None
 
 
 @pytest.mark.parametrize(("response", "words"), [(1, "declined"), (2, "did not grant")])
-async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
+async def test_a_refusal_is_reported(held: Held, response: int, words: str) -> None:
     held.portal.response = response
     state = await held.ask()
     assert state.kind == "refused"
@@ -95,7 +95,7 @@ async def test_a_refusal_is_told(held: Held, response: int, words: str) -> None:
 
 async def test_a_dialog_that_is_open_can_be_left(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     async def waits(*_: object) -> None:
-        """The person has not decided."""
+        """The user has not decided."""
 
     monkeypatch.setattr(held.portal, "after_BindShortcuts", waits)
     held.shortcut.follow(True, "Ctrl+Alt+Space")

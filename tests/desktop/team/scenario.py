@@ -1,4 +1,7 @@
-"""A small team at work, as the engine tells of it: Ada has Bea and Cid do a batch side by side, and Bea has Dot check the types."""
+"""A small running team as the engine reports it.
+
+Ada has Bea and Cid do a batch in parallel, and Bea has Dot check the types.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ FIRST = {"tokens_input": 100, "tokens_output": 20, "cost": 0.5}
 
 
 def started() -> list[StreamEvent]:
-    """Up to where all four work: Dot with its calculator."""
+    """Events up to the point where all four run: Dot with its calculator."""
     return [
         event(1, "workflow_start"),
         event(2, "message", message_id="u1", role="user", content="Make it so"),

@@ -34,7 +34,7 @@ async def test_opening_reads_the_tree_once(model: TeamModel, atelier: FakeAtelie
         pass
 
 
-async def test_a_few_agents_are_told_of_in_one_frame_and_the_others_in_the_next_ones(model: TeamModel, qtbot: QtBot) -> None:
+async def test_a_few_agents_are_signalled_per_frame(model: TeamModel, qtbot: QtBot) -> None:
     told: list[frozenset[str]] = []
     model.changed.connect(told.append)
     model.set_workflow("w1", "ada")
@@ -44,7 +44,7 @@ async def test_a_few_agents_are_told_of_in_one_frame_and_the_others_in_the_next_
     assert frozenset().union(*told) == {"ada", "bea", "cid", "dot"}
 
 
-async def test_another_workflow_is_told_nothing_of_the_one_before(model: TeamModel, qtbot: QtBot) -> None:
+async def test_another_workflow_gets_no_signals_of_the_previous_one(model: TeamModel, qtbot: QtBot) -> None:
     told: list[frozenset[str]] = []
     model.changed.connect(told.append)
     model.set_workflow("w1", "ada")
@@ -55,7 +55,7 @@ async def test_another_workflow_is_told_nothing_of_the_one_before(model: TeamMod
     assert len(told) == 1
 
 
-async def test_many_events_are_told_once_and_only_shape_is_queried(model: TeamModel, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_many_events_are_signalled_once_and_only_the_shape_is_queried(model: TeamModel, atelier: FakeAtelier, qtbot: QtBot) -> None:
     told: list[frozenset[str]] = []
     model.changed.connect(told.append)
     model.set_workflow("w1")
@@ -76,7 +76,7 @@ async def test_many_events_are_told_once_and_only_shape_is_queried(model: TeamMo
     assert model.root == "ada"
 
 
-async def test_a_turn_that_is_gone_is_no_error(model: TeamModel, atelier: FakeAtelier) -> None:
+async def test_a_deleted_turn_is_no_error(model: TeamModel, atelier: FakeAtelier) -> None:
     atelier.set("teams", "tree", NotFoundError("gone"))
     model.set_workflow("w1", "ada")
     await settle()

@@ -33,7 +33,7 @@ def test_events_alone_make_the_tree_at_any_depth(state: TeamState) -> None:
     assert state.counting
 
 
-def test_a_call_that_says_what_it_does_is_told_by_that(state: TeamState) -> None:
+def test_a_described_call_is_shown_by_its_description(state: TeamState) -> None:
     dot = state.members["dot"]
     assert doing(dot) == "CalculatorTool"
     shown = {"title": "Run a command", "summary": {"text": "Run “{command}”", "params": {"command": "make test"}}}
@@ -75,7 +75,7 @@ def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
     own = {"tokens_input": 7, "tokens_output": 3, "cost": 0.25}
     told = event(14, "usage", "dot", **own, own=own, run={"tokens_input": 700})
     state.feed(told)
-    state.feed(told)  # a tree was read meanwhile, and what came is fed once more: it counts once
+    state.feed(told)  # after loading a tree, events are applied again, and count once
     dot = state.members["dot"]
     assert (dot.tokens_input, dot.tokens_output) == (7, 3)
     assert state.total("ada", START).tokens == 130
@@ -91,7 +91,7 @@ def test_a_reply_under_way_is_counted_once(state: TeamState) -> None:
     assert state.total("dot", START).tokens == 44
 
 
-def test_an_end_brings_the_report_and_keeps_what_the_run_said_of_itself(state: TeamState) -> None:
+def test_an_end_adds_the_report_and_preserves_reported_figures(state: TeamState) -> None:
     state.feed(event(14, "run_status", "cid", status="cancelled"))
     state.feed(child(14, "cid", what="sub_agent_error", report="half", error="cancelled", status="cancelled"))
     cid = state.members["cid"]

@@ -1,4 +1,4 @@
-"""What the style sheet puts on what: every pair of a text and its ground reaches 4.5:1, in both themes."""
+"""Text colours of the style sheet: every pair of text and background reaches 4.5:1, in both themes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, contrast
 from atelier_desk.desktop.widgets.row_paint import quiet
 
 TEXT = 4.5
-"""Least contrast of text, WCAG 2.1, 1.4.3."""
+"""Minimum contrast of text, WCAG 2.1, 1.4.3."""
 FOUND = 3.0
-"""Least of what must be found without its text: the edge of a focused field, WCAG 2.1, 1.4.11."""
+"""Minimum contrast of non-text parts: the border of a focused field, WCAG 2.1, 1.4.11."""
 _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COLOUR = re.compile(r"(?<![-\w])(color|background|background-color):\s*@(\w+)")
 
 
 def pairs() -> list[tuple[str, str, str]]:
-    """Selector, text and ground of each rule that names both; a control that cannot be used is not measured (WCAG 1.4.3)."""
+    """Selector, text and background of each rule with both; disabled controls are exempt (WCAG 1.4.3)."""
     sheet = re.sub(r"/\*.*?\*/", "", (resource_dir() / "style.qss").read_text("utf-8"), flags=re.DOTALL)
     sheet = re.sub(r"\$\{(\w+)\}", r"@\1", sheet)
     found = []
@@ -68,7 +68,7 @@ PAINTED = (
     ("ok_text", "ok_soft"),
     ("err_text", "err_soft"),
 )
-"""Text and ground of what delegates and painters draw: rows, bars of the timeline, code and diffs."""
+"""Text and background in delegates and painters: rows, bars of the timeline, code and diffs."""
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: tokens.name)
@@ -86,6 +86,6 @@ def test_the_bars_of_the_timeline_can_be_read(tokens: Tokens) -> None:
 
 
 @pytest.mark.parametrize("selected", [True, False])
-def test_a_row_says_quietly_what_can_be_read_on_its_ground(selected: bool) -> None:
+def test_muted_text_of_a_row_is_readable_on_its_background(selected: bool) -> None:
     tokens = theme().tokens
     assert contrast(getattr(tokens, quiet(selected)), tokens.accent_soft if selected else tokens.surface) >= TEXT

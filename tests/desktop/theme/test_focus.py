@@ -1,4 +1,4 @@
-"""One mark for the keyboard's place: a border in the accent colour means focus, and nothing else has one."""
+"""One focus indicator: a border in the accent colour, used for nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.theme import assets, mark
 
 FILLED = ('[variant="primary"]', '[variant="send"]', "::indicator", "QTabBar::tab:selected", '[focused="true"]')
-"""Filled with the accent, or a composer around the focused field; the line below the chosen tab is no frame."""
+"""Filled with the accent, or a composer around the focused field; the line below the current tab is no border."""
 
 
 def test_only_what_has_the_focus_has_a_border_in_the_accent_colour() -> None:
@@ -28,7 +28,7 @@ def test_only_what_has_the_focus_has_a_border_in_the_accent_colour() -> None:
 
 @pytest.mark.parametrize("kind", [QPushButton, QCheckBox, QRadioButton])
 def test_the_mark_is_the_border_alone(qtbot: QtBot, kind: type[QAbstractButton]) -> None:
-    """The style's own mark, a box around the words, is not drawn inside it too."""
+    """The style's own focus rectangle is not drawn inside it too."""
     window = QWidget()
     qtbot.addWidget(window)
     column, field, button = QVBoxLayout(window), QLineEdit(), kind("Edit")

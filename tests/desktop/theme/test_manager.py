@@ -1,4 +1,4 @@
-"""The theme in force: mode, scale, style sheet, fonts, check boxes, icons."""
+"""The current theme: mode, scale, style sheet, fonts, check boxes, icons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from atelier_desk.desktop.theme.tokens import contrast
 from atelier_desk.desktop.widgets.rounded import round_popup
 
 
-def test_mode_switches_tokens_palette_and_sheet_and_tells(qtbot: QtBot) -> None:
+def test_mode_switches_tokens_palette_and_sheet_and_notifies(qtbot: QtBot) -> None:
     with qtbot.waitSignal(theme().changed):
         theme().set_mode("dark")
     assert theme().tokens is DARK
@@ -54,7 +54,7 @@ def test_style_sheet_has_no_open_placeholder_and_its_files_exist() -> None:
 
 
 class PictureStyle(QProxyStyle):
-    """A style of a platform that puts pictures on the buttons of dialogs, as Qt has them where no desktop says otherwise."""
+    """A platform style with icons on dialog buttons, as in Qt without a desktop's settings."""
 
     def styleHint(self, hint: QStyle.StyleHint, option: Any = None, widget: Any = None, returned: Any = None) -> int:
         if hint == QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons:
@@ -143,7 +143,7 @@ def test_icon_is_tinted() -> None:
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("role", ["muted", "on_accent"])
 def test_a_disabled_icon_is_fainter_than_one_that_can_be_used(mode: str, role: Role) -> None:
-    """Qt's own grey was as bright as the rest in the dark theme: what could not be pressed looked as if it could."""
+    """Qt's own grey was as bright as the rest in the dark theme: disabled buttons looked enabled."""
     look = theme()
     look.set_mode(mode)  # type: ignore[arg-type]
     image = look.icon("square", role, 24).pixmap(QSize(24, 24), 1.0, QIcon.Mode.Disabled).toImage()
@@ -154,7 +154,7 @@ def test_a_disabled_icon_is_fainter_than_one_that_can_be_used(mode: str, role: R
 
 
 def nested(depth: int) -> tuple[QWidget, QPushButton]:
-    """A button inside that many widgets, one in the other."""
+    """A button inside this many nested widgets."""
     outermost = inner = QWidget()
     for _level in range(depth):
         layout = QVBoxLayout(inner)
@@ -164,7 +164,7 @@ def nested(depth: int) -> tuple[QWidget, QPushButton]:
 
 
 @pytest.mark.parametrize("change", [lambda: theme().set_mode("dark"), lambda: theme().set_scale(130)], ids=["theme", "size"])
-def test_a_widget_is_dressed_anew_as_often_however_deep_it_is(qtbot: QtBot, change: Callable[[], None]) -> None:
+def test_a_widget_is_restyled_as_often_at_any_depth(qtbot: QtBot, change: Callable[[], None]) -> None:
     class Counter(QObject):
         seen = 0
 
@@ -181,7 +181,7 @@ def test_a_widget_is_dressed_anew_as_often_however_deep_it_is(qtbot: QtBot, chan
         button.installEventFilter(counter)
     change()
     shallow, deep = (counter.seen for counter in counters)
-    assert 0 < deep <= shallow + 2  # given by Qt once for each widget around it, it would be ten more
+    assert 0 < deep <= shallow + 2  # updated once per ancestor it would be ten more
 
 
 def test_there_and_back_is_the_same_picture(qtbot: QtBot) -> None:

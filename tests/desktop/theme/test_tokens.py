@@ -1,4 +1,4 @@
-"""Colours keep the contrast people need."""
+"""Colours have sufficient contrast."""
 
 from __future__ import annotations
 

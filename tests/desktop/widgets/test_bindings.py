@@ -1,4 +1,4 @@
-"""What is bound follows language, theme and scale, and keeps nothing alive."""
+"""Bindings follow language, theme and scale, and keep nothing alive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_, _, language
 
 
 class View(QWidget):
-    """Shows how often it was filled, in which language and at which scale."""
+    """Records how often it was filled, in which language and at which scale."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,7 +48,7 @@ def test_a_view_is_filled_now_and_after_each_change(qtbot: QtBot) -> None:
     switch_language("en")
     assert view.filled == [
         ("Close", "en", "light", 1.0),
-        ("Fermer", "fr", "light", 1.0),  # after the texts it is made of
+        ("Fermer", "fr", "light", 1.0),  # after the texts of its children
         ("Fermer", "fr", "dark", 1.0),
         ("Fermer", "fr", "dark", 1.5),
         ("Fermer", "fr", "dark", 1.0),
@@ -71,12 +71,12 @@ def test_one_property_of_any_widget_is_bound(qtbot: QtBot) -> None:
     theme().set_mode("dark")
     assert [tabs.tabText(0), tabs.tabText(1)] == ["Fermer", "Copier"]
     assert button.icon().cacheKey() == theme().icon("plus").cacheKey() != light
-    bind(tabs.setTabText, 1, lambda: _("Close"))  # in the place of the other
+    bind(tabs.setTabText, 1, lambda: _("Close"))  # replaces the other
     switch_language("en")
     assert [tabs.tabText(0), tabs.tabText(1)] == ["Close", "Close"]
 
 
-def test_a_widget_that_is_gone_is_no_longer_called(qtbot: QtBot) -> None:
+def test_a_deleted_widget_is_no_longer_called(qtbot: QtBot) -> None:
     page = QWidget()
     qtbot.addWidget(page)
     view = View(page)
@@ -88,7 +88,7 @@ def test_a_widget_that_is_gone_is_no_longer_called(qtbot: QtBot) -> None:
 
 
 def test_thousands_of_rows_leave_nothing_behind(qtbot: QtBot) -> None:
-    """Without the collector of cycles: a widget that is thrown away is gone at once, with all that was bound."""
+    """Without the cycle collector: a deleted widget is freed at once, with all its bindings."""
     page = QWidget()
     qtbot.addWidget(page)
     column = QVBoxLayout(page)
@@ -111,7 +111,7 @@ def test_thousands_of_rows_leave_nothing_behind(qtbot: QtBot) -> None:
         gc.enable()
 
 
-def test_a_mistake_in_one_view_is_told_and_leaves_no_other_behind(qtbot: QtBot) -> None:
+def test_an_error_in_one_view_is_reported_and_leaves_no_other_outdated(qtbot: QtBot) -> None:
     class Broken(QWidget):
         def fill(self) -> None:
             if language() == "fr":

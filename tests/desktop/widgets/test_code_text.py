@@ -1,4 +1,4 @@
-"""Code that is read: how it is written, what stands beside it, and what the wheel does."""
+"""Read-only code: rendering, gutter, and wheel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets.code_text import CodeText
 
 
 class Numbered(CodeText):
-    """It tells which lines are painted beside it."""
+    """Records the lines whose gutter is painted."""
 
     def __init__(self, *, scrolls: bool = True) -> None:
         super().__init__(scrolls=scrolls)

@@ -1,4 +1,4 @@
-"""Small widgets: elided text, flow, names for people who cannot see icons, numbers by language."""
+"""Small widgets: elided text, flow, accessible names, localized numbers."""
 
 from __future__ import annotations
 

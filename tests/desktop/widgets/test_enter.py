@@ -1,4 +1,4 @@
-"""Enter presses the button that has the keyboard, in windows as Qt has it in dialogs."""
+"""Enter presses the focused button in windows as it does in dialogs."""
 
 from __future__ import annotations
 

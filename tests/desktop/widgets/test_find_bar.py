@@ -1,4 +1,4 @@
-"""The bar to find something: what it asks for, where it goes, and what it says."""
+"""The find bar: its requests, movements, and texts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_keys_go_on_and_back(qtbot: QtBot, newest_last: bool, key: Qt.Key, held:
     assert reached == [1, at]
 
 
-def test_it_goes_round_and_says_where_it_is(qtbot: QtBot) -> None:
+def test_it_wraps_around_and_shows_the_position(qtbot: QtBot) -> None:
     made, _asked, reached = bar(qtbot)
     made.enter("word")
     made.show_found(2, 1, more=True)

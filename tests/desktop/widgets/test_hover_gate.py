@@ -1,4 +1,4 @@
-"""No row becomes another under the pointer; what a person does themselves shows at once."""
+"""No row is replaced under the pointer; the user's own changes are shown at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.pointer import aim, leave
 
 
 class Names(QListWidget):
-    """A list whose rows are put in another order from outside."""
+    """A list whose rows are reordered from outside."""
 
     def __init__(self) -> None:
         super().__init__()

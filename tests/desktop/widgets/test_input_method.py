@@ -44,7 +44,7 @@ def test_enter_and_arrows_in_the_message_field(qtbot: QtBot) -> None:
     press(field, Qt.Key.Key_Return)
     assert sent == ["日"]
     compose(field, "に")
-    compose(field, "")  # given up
+    compose(field, "")  # cancelled
     press(field, Qt.Key.Key_Up)
     assert field.toPlainText() == "earlier"
 

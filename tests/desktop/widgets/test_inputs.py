@@ -1,4 +1,4 @@
-"""Inputs leave the wheel to the page until they have the focus; popups have round corners."""
+"""Inputs leave the wheel to the page until focused; popups have rounded corners."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAIN = {"QComboBox", "QSpinBox", "QDoubleSpinBox", "QSlider", "QDial", "QDateTi
 
 @pytest.fixture
 def area(qtbot: QtBot) -> QScrollArea:
-    """A page that scrolls, with one input of each kind at its top."""
+    """A scrolled page with one input of each kind at its top."""
     made = QScrollArea()
     page = QWidget()
     page.setMinimumHeight(2000)
@@ -113,7 +113,7 @@ def test_what_stands_in_one_row_is_of_one_height(qtbot: QtBot, scale: int) -> No
 
 
 def test_every_input_of_the_window_is_one_of_these() -> None:
-    """A plain Qt input would be changed by the wheel unseen: none is made, and nothing but these is derived from one."""
+    """A plain Qt input would be changed by the wheel unnoticed: none is created or derived from, except here."""
     found = []
     for path in Path(atelier_desk.desktop.__file__).parent.rglob("*.py"):
         if path.name == "inputs.py":

@@ -1,4 +1,4 @@
-"""A link in a text that somebody else wrote shows where it leads before anything opens."""
+"""An untrusted link shows its target before anything opens."""
 
 from __future__ import annotations
 

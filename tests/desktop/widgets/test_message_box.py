@@ -1,4 +1,4 @@
-"""Message boxes show texts from elsewhere: whole words at the edge, every character, and never more than a screen holds."""
+"""Message boxes with untrusted texts: complete words, all characters visible, never larger than the screen."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_every_message_box_is_one_of_these() -> None:
 
 
 def shown(qtbot: QtBot, size: tuple[int, int]) -> tuple[QWidget, QPushButton, MessageBox]:
-    """A window with a button that had the keyboard when the box opened."""
+    """A window with a button that had the focus when the box opened."""
     window = QWidget()
     qtbot.addWidget(window)
     button = QPushButton("Delete", window)
@@ -130,7 +130,7 @@ def test_it_is_a_sheet_of_the_window_that_keeps_the_keyboard_and_gives_it_back(q
 
 
 def test_the_later_of_two_sheets_has_the_keyboard_and_gives_it_back(qtbot: QtBot) -> None:
-    """Each took it from the other, without an end."""
+    """Each took it from the other, endlessly."""
     window, button, first = shown(qtbot, (800, 600))
     no = first.findChild(QPushButton, "no")
     qtbot.waitUntil(no.hasFocus)

@@ -1,4 +1,4 @@
-"""The menu of a picker as a person uses it: search, arrows, Enter, Esc, the star; and the wheel, which does nothing."""
+"""The menu of a picker: search, arrows, Enter, Esc, favourites; and the wheel, which does nothing."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_wheel_changes_nothing(picker: Picker) -> None:
 
 
 @pytest.mark.parametrize("scale", [100, 150])
-def test_the_text_is_whole_where_there_is_room_and_ends_in_dots_where_there_is_not(qtbot: QtBot, picker: Picker, scale: int) -> None:
+def test_the_text_is_full_if_it_fits_and_elided_otherwise(qtbot: QtBot, picker: Picker, scale: int) -> None:
     theme().set_scale(scale)
     picker.set_choices(MODELS, "s/a", "a-model-with-a-name")
     picker.window().resize(500, 80)
@@ -159,7 +159,7 @@ def test_every_word_must_be_there_in_any_order_without_accents() -> None:
     assert matching(MODELS, "nothing") == []
 
 
-def test_a_search_that_finds_nothing_says_so(qtbot: QtBot, picker: Picker) -> None:
+def test_a_search_without_results_shows_it(qtbot: QtBot, picker: Picker) -> None:
     menu = opened(picker)
     assert menu.list.nothing.isHidden()
     qtbot.keyClicks(menu.field, "xyzzy")
@@ -172,7 +172,7 @@ def test_a_search_that_finds_nothing_says_so(qtbot: QtBot, picker: Picker) -> No
     assert menu.list.isVisible()
 
 
-def test_a_picker_without_choices_says_so(picker: Picker) -> None:
+def test_a_picker_without_items_shows_it(picker: Picker) -> None:
     picker.set_choices((), "")
     menu = opened(picker)
     assert menu.list.nothing.text() == "No options."

@@ -1,4 +1,4 @@
-"""The rows of lists: what of one is seen, how high it is, and what a click in it does."""
+"""Rows of lists: visible content, height, and clicks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Make = Callable[..., QListWidget]
 STAR = RowAction("star", "star")
 MENU = RowAction("menu", "ellipsis", on_hover=True)
 OVERRIDE = "\u202e"
-"""Turns round what is read after it."""
+"""Reverses the text after it."""
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ CLICKS = [
 
 
 @pytest.mark.parametrize(("row", "at", "action"), CLICKS)
-def test_a_click_on_an_icon_does_what_it_says(listed: Make, qtbot: QtBot, row: ListRow, at: int, action: str) -> None:
+def test_a_click_on_an_icon_performs_its_action(listed: Make, qtbot: QtBot, row: ListRow, at: int, action: str) -> None:
     view = listed(TITLE, row)
     done: list[tuple[int, str]] = []
     delegate = view.itemDelegate()
@@ -151,7 +151,7 @@ def test_hidden_characters_are_written_out(listed: Make, part: str) -> None:
     assert item.data(RowRole) == row(f"a{OVERRIDE}b")
 
 
-def test_a_screen_reader_gets_all_of_it_or_what_is_said_of_it(listed: Make) -> None:
+def test_a_screen_reader_gets_all_texts_or_the_accessible_one(listed: Make) -> None:
     row = ListRow("Title", trailing="what it is", facts="facts", end="Ctrl+N")
     view = listed(row, ListRow("Title", facts="facts", accessible_text="Said"))
     assert [view.item(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 1)] == ["Title, what it is, facts, Ctrl+N", "Said"]

@@ -1,4 +1,4 @@
-"""A searched list under headings: what can be reached, and by which keys."""
+"""A searched list with headings: reachable rows and their keys."""
 
 from __future__ import annotations
 

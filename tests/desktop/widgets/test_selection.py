@@ -1,4 +1,4 @@
-"""The selected text of whatever has the focus."""
+"""The selected text of the focused widget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns stay where they are when a scroll bar comes."""
+"""Columns stay in place when a scroll bar appears."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_list_keeps_its_width_and_its_bar_moves_it(qtbot: QtBot) -> None:
 
 
 def test_the_bar_follows_when_the_wrapper_of_the_lists_own_bar_is_lost(qtbot: QtBot) -> None:
-    """It happens in long sessions: the bar of Qt lives on, and only what Python held of it does not."""
+    """It happens in long sessions: Qt's bar lives on, but its Python wrapper does not."""
     rows = QListWidget()
     qtbot.addWidget(rows)
     bar = OverlayBar(rows)

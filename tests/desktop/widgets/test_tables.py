@@ -1,4 +1,4 @@
-"""Where the keyboard is in a table."""
+"""The focus frame of tables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_frame_shows_where_the_keyboard_is_and_only_then(qtbot: QtBot, cells: 
     table.setCurrentCell(1, 1)
 
     def framed() -> list[tuple[int, int]]:
-        """Cells whose upper edge is in the accent colour."""
+        """Cells whose upper edge has the accent colour."""
         picture, accent = table.viewport().grab().toImage(), theme().colour("accent").rgb()
         near = range(4)
         return [

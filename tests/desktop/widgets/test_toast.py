@@ -39,7 +39,7 @@ def test_a_new_toast_lets_the_old_one_expire(qtbot: QtBot) -> None:
 
 
 class Window(QWidget):
-    """One that is in front when ``front`` says so."""
+    """A window that is active if ``front`` says so."""
 
     front = False
 
@@ -111,12 +111,12 @@ def test_a_message_is_centred_on_the_part_it_stands_over(qtbot: QtBot) -> None:
     part.setGeometry(0, 0, 600, 600)
     assert abs(toast.geometry().center().x() - 300) <= 1
     part.setGeometry(0, 0, 10, 600)
-    assert toast.x() == 0  # never out of the window
+    assert toast.x() == 0  # never outside the window
 
 
 @pytest.mark.parametrize("error", [AtelierError("There is no agent {name}.", name="Zoé"), ValueError("x" * 90)])
-def test_an_error_is_said_in_the_language_of_the_moment(qtbot: QtBot, error: Exception) -> None:
-    """As a toast, also when it came by a signal of the bridge, and as the note of a page."""
+def test_an_error_is_shown_in_the_current_language(qtbot: QtBot, error: Exception) -> None:
+    """As a toast, also if it came by a signal of the bridge, and as the note of a page."""
     window = QWidget()
     qtbot.addWidget(window)
     window.resize(900, 300)

@@ -1,4 +1,4 @@
-"""One undo key for everything that was deleted in a window: typing first, then the newest delete."""
+"""One undo shortcut for everything deleted in a window: typing first, then the newest deletion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 
 
 class Window(QWidget):
-    """A window with fields, as panes and settings have them."""
+    """A window with fields, like panes and settings."""
 
     toasts: ToastHost
 
@@ -55,7 +55,7 @@ def test_typing_is_undone_first_and_then_the_newest_delete(qtbot: QtBot, window:
     assert (field.text() if name == "line" else field.toPlainText()) == ""
 
 
-def test_the_message_goes_with_what_it_tells_of_and_neither_undoes_twice(qtbot: QtBot, window: Window) -> None:
+def test_the_message_closes_with_its_undo_and_neither_undoes_twice(qtbot: QtBot, window: Window) -> None:
     window.delete("Task")
     toast = window.toasts.current
     assert toast is not None

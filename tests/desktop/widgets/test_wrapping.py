@@ -1,4 +1,4 @@
-"""A long run of letters is broken anywhere, in every widget that lays out text from elsewhere; other text only between its words."""
+"""Long runs of characters break anywhere, in every widget with untrusted text; other text only between words."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_long_run_of_letters_is_broken_anywhere(qtbot: QtBot, make: Callable[[
     assert make("word " * 1_000).wordWrapMode() is QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 
-def test_a_field_that_is_set_anew_breaks_between_words_again(qtbot: QtBot) -> None:
+def test_a_field_with_new_text_breaks_between_words_again(qtbot: QtBot) -> None:
     for make in (_plain("x" * 5_000), _prose("x" * 5_000)):
         assert isinstance(make, ProseBlock)
         make.show_plain("word")
@@ -95,5 +95,5 @@ def test_a_field_that_is_set_anew_breaks_between_words_again(qtbot: QtBot) -> No
 
 
 def test_a_text_has_a_width_before_it_is_fitted(qtbot: QtBot) -> None:
-    """At none each letter would be a line of its own."""
+    """With no width, each letter would be a line of its own."""
     assert _plain("x" * 500).document().size().height() < 200

@@ -53,8 +53,6 @@ async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: st
         assert (await atelier.models.info("server", "test-model")).supports_tools is False
 
 
-# -- models of which nothing is known ------------------------------------------------------------------------------------------------
-
 COUNTED = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
 HERMES = '<tool_call>\n{"name": "CalculatorTool", "arguments": {"operation": "eval", "expression": "12*7"}}\n</tool_call>'
 

@@ -112,7 +112,8 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
         for name in await atelier.workflows.exporting.changed_reports(arguments.id):
             out.note(
                 _(
-                    "The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.",
+                    "The report {name} was damaged or changed by another program. The copy contains its current "
+                    "version, or nothing if it is missing.",
                     name=name,
                 ),
                 "warn",

@@ -1,4 +1,4 @@
-"""A sub-agent's own transcript, as a page of the chat panel: its place in the team, prompt, work, report, a line to it."""
+"""A sub-agent's transcript as a page of the chat panel: its place in the team, prompt, work, report, and a composer."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel
 
 FIGURES_FROM = 560
-"""Width, in pixels at 100 %, from which there is room for figures beside the names; the tree has them too."""
+"""Width, in pixels at 100 %, from which usage is shown beside the names; the team pane shows it too."""
 
 
 class AgentPage(QWidget):
-    """``agent-page``: one at a time, for any depth.
+    """``agent-page``: shows one sub-agent at any depth.
 
     Signals:
-        left: the reader goes back to the conversation itself.
+        left: the user returns to the workflow's transcript.
     """
 
     left = Signal()
@@ -89,9 +89,8 @@ class AgentPage(QWidget):
     def member(self) -> Member:
         return self._team.get(self.run_id) or Member(self.run_id)
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
     def open(self, run_id: str, message_id: str = "") -> None:
-        """Show this sub-agent, from its end or at one of its messages."""
+        """Show this sub-agent, scrolled to the end or to one of its messages."""
         if run_id == self.run_id:
             self._reveal(message_id)
             return
@@ -107,7 +106,7 @@ class AgentPage(QWidget):
             self.view.reveal(found)
 
     def leave(self) -> None:
-        """Leave the page; nothing of it is kept."""
+        """Close the page and discard its transcript."""
         self.run_id = ""
         self._pages.close_agent()
         self.view.set_entries([])
@@ -131,7 +130,7 @@ class AgentPage(QWidget):
         return path[-2].name if len(path) > 1 else ""
 
     def _report(self, entries: list[Entry]) -> list[Entry]:
-        """Its report, when it is not simply its last answer; that is dressed as one."""
+        """Its report, unless it equals the last answer, which is then styled as the report."""
         report = self.member.report
         if not report:
             return []
@@ -142,7 +141,6 @@ class AgentPage(QWidget):
         details = {"parent": self._above()}
         return [Entry(f"report-{self.run_id}", "notice", run_id=self.run_id, topic="agent_report", content=report, details=details)]
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changes(self, run_id: str, changes: list[Change]) -> None:
         if run_id != self.run_id:
             return
@@ -169,14 +167,14 @@ class AgentPage(QWidget):
             self._append_report()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """It was covered, by a replay for example: what happened meanwhile is shown now."""
+        """The page was covered, for example by a replay: show what happened meanwhile."""
         super().showEvent(event)
         if self.run_id:
             self._show()
             self._append_report()
 
     def _append_report(self) -> None:
-        """It ended since it was opened."""
+        """The agent ended while the page was open: append its report."""
         shown = list(self.view.entries)
         if self.member.over and shown and all(entry.topic != "agent_report" for entry in shown):
             last = next((entry for entry in reversed(shown) if entry.kind == "assistant" and entry.content), None)
@@ -202,9 +200,9 @@ class AgentPage(QWidget):
         self.composer.set_agent(name)
         self.composer.set_running(not member.over)
         self.composer.set_enabled(not member.over)
-        shown = not member.over or bool(self.composer.field.toPlainText().strip())  # words that were not sent are not lost
+        shown = not member.over or bool(self.composer.field.toPlainText().strip())  # unsent text is not lost
         if not shown and self.composer.isAncestorOf(QApplication.focusWidget() or self):
-            self.view.setFocus()  # Qt would choose the way back: the next space would leave the page
+            self.view.setFocus()  # otherwise Qt focuses the back button, and the next space leaves the page
         self.composer.setVisible(shown)
         self._tick()
 
@@ -213,7 +211,6 @@ class AgentPage(QWidget):
             now = self._team.now()
             self._figures.setText(figures(self._team.state.shown(self.run_id, now)))
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def _on_crumb(self, run_id: str) -> None:
         path = self._team.state.path(run_id)
         if not path or path[0].run_id == run_id:
@@ -222,7 +219,7 @@ class AgentPage(QWidget):
             self.open(run_id)
 
     def _on_sent(self, text: str, _images: object, strategy: str) -> None:
-        """An answer while it waits for its parent's, else a message."""
+        """Send an answer if the agent waits for its parent's, else a message."""
         if self.member.status == "awaiting_parent":
             self._steering.answer(self.run_id, text)
         else:
@@ -232,7 +229,7 @@ class AgentPage(QWidget):
         if self.member.held:
             self._steering.resume(self.run_id)
         else:
-            # Seen at once: it stops at its next safe place, which may be a while.
+            # Shown at once: the agent stops at its next safe point, possibly later.
             self._holding = self.run_id
             self._steering.pause(self.run_id)
             self._show()

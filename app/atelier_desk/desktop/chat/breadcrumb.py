@@ -1,4 +1,4 @@
-"""Where in the team the reader is: root › child › grandchild, with a way back."""
+"""The path from the root agent to the one in view (root › child › grandchild), with links back."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
 
 LEAST_NAME = 120
-"""Pixels at 100 % the name of the agent in view gets before those above it are shown."""
+"""Minimum pixels at 100 % for the name of the agent in view before its ancestors are shown."""
 
 
 class Breadcrumb(QWidget):
-    """``agent-breadcrumb``.
+    """``agent-breadcrumb``: links to the ancestors of the agent in view.
 
     Signals:
-        chosen: run id of an agent above the one shown.
+        chosen: run id of an ancestor.
     """
 
     chosen = Signal(str)
@@ -36,7 +36,7 @@ class Breadcrumb(QWidget):
         bind(self._show)
 
     def show_path(self, path: list[Member]) -> None:
-        """From the root to the one in view."""
+        """Show the path from the root to the agent in view."""
         self._path = path
         wanted = [(member.run_id, member.name) for member in path]
         if wanted == self._shown:
@@ -61,11 +61,11 @@ class Breadcrumb(QWidget):
         for arrow in self._parts[1::2]:
             if isinstance(arrow, QLabel):
                 arrow.setPixmap(theme().pixmap("chevron-right", "muted", theme().px(13), self.devicePixelRatioF()))
-        QTimer.singleShot(0, self, self._fit)  # names have their font then
+        QTimer.singleShot(0, self, self._fit)  # after the labels have their fonts
         self._fit()
 
     def _fit(self) -> None:
-        """Whole names or none: where there is no room for all, those nearest to the root are left out."""
+        """Show complete names only: when there is no room for all, those nearest to the root are hidden."""
         if not self._parts:
             return
         *above, last = self._parts
@@ -94,7 +94,7 @@ class Breadcrumb(QWidget):
         return shown
 
     def open_parent(self) -> None:
-        """To the parent of the one in view."""
+        """Open the parent of the agent in view."""
         if len(self._path) > 1:
             self.chosen.emit(self._path[-2].run_id)
         else:

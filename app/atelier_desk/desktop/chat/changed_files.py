@@ -1,4 +1,4 @@
-"""Which files each turn changed: told to the last message of the turn, which shows them in a card."""
+"""Assigns the files changed by each turn to the turn's last message, which shows them in a card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class ChangedFiles(TurnEnds):
-    """Where there is a folder to change."""
+    """Available if the workflow has a folder that agents may change."""
 
     entry_field: ClassVar[str] = "file_changes"
     topic: ClassVar[Topic] = "file"

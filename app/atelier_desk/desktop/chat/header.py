@@ -1,4 +1,4 @@
-"""The line above the transcript: title, who answers, folder, usage, and a menu for everything else."""
+"""The header above the transcript: title, agent and model, folders, usage, and a menu."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 _WIDE = 640
-"""Narrower headers show the tokens alone; the tool tip has the rest."""
+"""Below this width in pixels, the header shows only the tokens; the tool tip has the rest."""
 _TITLE = 100
-"""Pixels at 100 % the title keeps beside whole names of agent and model."""
+"""Minimum pixels at 100 % of the title while agent and model are shown in full."""
 _LEAST_TITLE = 40
-"""Pixels at 100 % it keeps where those would be cut: it stands in the list, too, and they stand nowhere else."""
+"""Minimum pixels at 100 % when they must be elided: the title is also in the list, they are shown only here."""
 _SHORT_TITLE = 72
-"""Pixels at 100 % it keeps beside the usage: with less room than that the usage goes."""
+"""Minimum pixels at 100 % beside the usage; with less room the usage is hidden."""
 _ROOMY_TITLE = 220
-"""Pixels at 100 % of a long title for which, and for whole names of agent and model, the usage folds."""
+"""Pixels at 100 % of a long title for which, and for full names of agent and model, the usage is shortened."""
 _HEIGHT = 28
-"""Pixels at 100 % that everything to press in the line is high."""
+"""Height of all buttons in the header, in pixels at 100 %."""
 
 
 class _AnswerPart(Picker):
@@ -62,7 +62,7 @@ class _AgentPart(_AnswerPart):
 
 
 class AnswerSelect(QFrame):
-    """``answer-select``: agent and model as one control with one menu, which begins at the name that was pressed."""
+    """``answer-select``: agent and model as one control with one menu."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -88,12 +88,12 @@ class AnswerSelect(QFrame):
         return self.agents if any(each.key == key for each in self.agents.choices) else self.models
 
     def show_some(self) -> None:
-        """There while there is a name in it."""
+        """Visible while it contains a name."""
         self.setHidden(self.agents.isHidden() and self.models.isHidden())
 
 
 class ChatHeader(QWidget):
-    """Title and pickers.
+    """The header: title and pickers.
 
     Signals:
         agent_chosen: the agent's id.
@@ -144,13 +144,13 @@ class ChatHeader(QWidget):
         bind(self._apply_style)
 
     def add(self, widget: QWidget) -> None:
-        """Give a widget a place beside who answers."""
+        """Add a widget next to the pickers."""
         self._added.append(widget)
         self._row.insertWidget(self._row.indexOf(self.answering) + len(self._added), widget)
         self._apply_style()
 
     def order_stops(self) -> None:
-        """Let the Tab key go from left to right, also through what was added later."""
+        """Set the tab order from left to right, including widgets added later."""
         stops = sorted(tab_stops(self), key=lambda each: each.mapTo(self, QPoint()).x())
         chain(stops[0], stops[1:])
 
@@ -159,33 +159,36 @@ class ChatHeader(QWidget):
         self._fit()
 
     def set_interrupted(self, on: bool) -> None:
-        """Say that nothing works on the turn any more, although it is not over."""
+        """Show that the turn was interrupted: no process works on it, although it has not ended."""
         self.state.setVisible(on)
         self._fit()
 
     def _schedule_fit(self) -> None:
-        """After another font scale, once the label has its new font."""
+        """Fit after a change of font scale, once the label has its new font."""
         QTimer.singleShot(0, self, self._fit)
 
     def _fit(self) -> None:
-        """The title no wider than its text, and some words of it whatever stands beside it; the usage whole or not at all."""
-        self.title.ensurePolished()  # before it is first shown it does not have the font of a title
-        whole = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
-        self._fold(whole)
+        """Distribute the width: the title gets at most its text's width and a minimum.
+
+        The usage is shown in full or hidden.
+        """
+        self.title.ensurePolished()  # before the first show it does not have the title font
+        full = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
+        self._fold(full)
         room = self.width() - self._reserved_width()
         names = self.answering.sizeHint().width() - self.answering.minimumSizeHint().width()
-        beside = room - self.meter.sizeHint().width() - self._row.spacing()
+        remaining = room - self.meter.sizeHint().width() - self._row.spacing()
         if self.isVisible():
-            self.meter.setVisible(beside - names >= min(theme().px(_SHORT_TITLE), whole))
+            self.meter.setVisible(remaining - names >= min(theme().px(_SHORT_TITLE), full))
         if not self.meter.isHidden():
-            room = beside
+            room = remaining
         least = max(theme().px(_LEAST_TITLE), min(theme().px(_TITLE), room - names))
         self.answering.setMinimumWidth(self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE))))
-        self.title.setMinimumWidth(max(theme().px(24), min(least, whole, room)))
-        self.title.setMaximumWidth(max(whole, self.title.minimumWidth()))
+        self.title.setMinimumWidth(max(theme().px(24), min(least, full, room)))
+        self.title.setMaximumWidth(max(full, self.title.minimumWidth()))
 
     def _fold(self, title: int) -> None:
-        """Let the usage say less where title and pickers would not be whole."""
+        """Shorten the usage if title and pickers would be elided."""
         margins, shown = self._row.contentsMargins(), [each for each in self._parts() if each not in (self.title, self.meter)]
         needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
         needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 1)
@@ -196,7 +199,7 @@ class ChatHeader(QWidget):
         return [part for each in items if each is not None and (part := each.widget()) is not None and not part.isHidden()]
 
     def _reserved_width(self) -> int:
-        """Pixels that everything but the title and the usage needs at least."""
+        """Minimum pixels needed by everything except title and usage."""
         margins = self._row.contentsMargins()
         widths = [each.minimumSizeHint().width() + self._row.spacing() for each in self._parts() if each not in (self.title, self.meter)]
         return margins.left() + margins.right() + sum(widths) + self._row.spacing()
@@ -208,23 +211,23 @@ class ChatHeader(QWidget):
         return done
 
     def set_agents(self, choices: Sequence[PickerItem], current: str) -> None:
-        """The agents; ``current`` is an id."""
+        """Set the agents; ``current`` is an id."""
         self.agents.set_choices(choices, current)
         self.agents.setVisible(bool(choices))
         self.answering.show_some()
 
     def set_models(self, choices: Sequence[PickerItem], current: str, text: str) -> None:
-        """The models; ``text`` names the current one on the button."""
+        """Set the models; ``text`` names the current one on the button."""
         self.models.set_choices(choices, current, text)
         self.models.setVisible(bool(choices))
         self.answering.show_some()
 
     def set_efforts(self, choices: Sequence[PickerItem], current: str) -> None:
-        """How long the model can be told to think; none where it cannot."""
+        """Set the levels of reasoning effort; empty if the model has none."""
         self.more.set_efforts(choices, current)
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
-        """Tokens of the whole workflow, share of the model's window in use, and cost."""
+        """Show the workflow's tokens, share of the context window in use, and cost."""
         self.meter.show_usage(usage, context_tokens, context_window)
         self._fit()
 
@@ -233,7 +236,7 @@ class ChatHeader(QWidget):
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
-        """What it needs in the narrowest window: the names of now get less room in that, and must not keep a window from being narrow."""
+        """The size for the narrowest window: current names are elided there, so they must not widen the window."""
         names = self.answering.minimumWidth() - self.answering.minimumSizeHint().width()
         title = self.title.minimumWidth() - theme().px(24)
         usage = 0 if self.meter.isHidden() else self.meter.minimumSizeHint().width() + self._row.spacing()
@@ -241,10 +244,10 @@ class ChatHeader(QWidget):
         return QSize(hint.width() - max(0, names) - max(0, title) - usage, hint.height())
 
     def _apply_style(self) -> None:
-        """All that can be pressed in the line has one height."""
-        look = theme()
+        """Give all buttons in the header the same height."""
+        style = theme()
         for part in (self.left, self.right, self.more, self.answering, *self._added):
-            part.setFixedHeight(look.px(_HEIGHT))
+            part.setFixedHeight(style.px(_HEIGHT))
         for part in (self.agents, self.models):
-            part.setFixedHeight(look.px(_HEIGHT) - 2)
+            part.setFixedHeight(style.px(_HEIGHT) - 2)
         self._schedule_fit()

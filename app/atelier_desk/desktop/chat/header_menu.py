@@ -1,4 +1,4 @@
-"""The menu of the line above the messages: what can be done with the workflow in view, beside writing in it."""
+"""The menu in the header: actions on the workflow in view."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ACTIONS = (
     ("find", "rename-workflow", "title-workflow", "pin-workflow", "duplicate-workflow", "export-workflow", "print-workflow"),
     ("archive-workflow", "delete-workflow"),
 )
-"""Actions of the window, with a line between the groups."""
+"""Actions of the window, separated by lines between groups."""
 
 
 class MoreButton(IconButton):
     """``workflow-menu``.
 
     Attributes:
-        pinned: puts the pinned messages of the workflow into the menu.
+        pinned: adds the workflow's pinned messages to the menu.
 
     Signals:
         effort_chosen: a ``Thinking`` value; empty for the agent's own.
@@ -43,7 +43,7 @@ class MoreButton(IconButton):
         self.pinned: Callable[[QMenu], object] | None = None
 
     def set_efforts(self, choices: Sequence[PickerItem], current: str) -> None:
-        """How long the model can be told to think; none where it cannot."""
+        """Set the levels of reasoning effort; empty if the model has none."""
         self.efforts, self.effort = tuple(choices), current
 
     def open(self) -> QMenu:

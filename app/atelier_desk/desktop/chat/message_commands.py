@@ -1,4 +1,4 @@
-"""What a person can do with one message: in its menu, in the row below it, and as actions of the command palette."""
+"""Actions on a message: in its context menu, in the row below it, and in the command palette."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.widgets.picker import Picker
 
 EXCERPT = 48
-"""Characters of a message that stand for it in a list."""
+"""Characters of a message shown in a list."""
 Test = Callable[["Entry"], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class MessageAction:
-    """One thing that can be done; ``method`` is the name of a method of ``MessageCommands`` that takes the entry; quoting has none.
+    """An action on a message; ``method`` is the method of ``MessageCommands`` that takes the entry; quoting has none.
 
     Attributes:
-        text: in the message's menu.
-        action: in the palette, where no message is in sight to tell what it is about.
-        own: what a sub-agent said, or a replay shows, can be copied and quoted, but not this.
+        text: its label in the message's menu.
+        action: its label in the palette, which names the object as no message is in view there.
+        own: only for the workflow's own messages; those of sub-agents and replays can be copied and quoted only.
     """
 
     name: str
@@ -107,12 +107,12 @@ COMMANDS = (
 
 
 class MessageCommands(QObject):
-    """One for the conversation in the middle. What it does to the workflow goes through the engine.
+    """The message actions of the chat panel. Changes to the workflow go through the engine.
 
     Signals:
-        status_changed: something to say in passing.
-        deleted: what was deleted, in words, and what brings it back.
-        workflow_made: a branch went into this new workflow.
+        status_changed: a short status text.
+        deleted: a description of what was deleted, and a callback that restores it.
+        workflow_made: a branch was copied to this new workflow.
     """
 
     status_changed = Signal(str)
@@ -128,21 +128,23 @@ class MessageCommands(QObject):
         models: Picker,
         parent: QObject,
     ) -> None:
-        """``models`` is where the model of the workflow is picked: another answer is picked from the same ones, in the same way."""
+        """``models`` is the picker of the workflow's model, reused to choose the model of another answer."""
         super().__init__(parent)
         self._bridge, self._host, self._view, self._pages, self._models = bridge, host, view, pages, models
         self.speaker = Speaker(self)
         self._spoken: bool | None = None
 
-    # -- the menu and the palette -----------------------------------------------------------------------------------------------
     def register(self, registry: ActionRegistry) -> None:
-        """Each command as an action, for the message with the keyboard focus, else the newest one it fits."""
+        """Register each command as an action on the focused message, else on the newest suitable one."""
         for command in COMMANDS:
             spec = ActionSpec(f"message-{command.name}", command.action, "message", icon=command.icon, keywords="message")
             registry.add(spec, lambda command=command: self._run(command))
 
     def fill(self, menu: QMenu, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
-        """The commands that fit a message of a transcript; ``selected`` text takes its place where it is copied, quoted or read."""
+        """Add the commands that apply to a message.
+
+        Copy, quote and read aloud use ``selected`` text if there is any.
+        """
         for command in COMMANDS:
             if not command.applies(entry) or (command.own and not host.versions):
                 continue
@@ -160,7 +162,7 @@ class MessageCommands(QObject):
             added.triggered.connect(lambda *_, command=command: self._call(command, entry, host, selected))
 
     def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:
-        """The menu of a message, open at a point of the screen."""
+        """Open the menu of a message at a point of the screen."""
         menu = QMenu(parent)
         menu.setObjectName("message-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -177,7 +179,7 @@ class MessageCommands(QObject):
 
     @property
     def can_speak(self) -> bool:
-        """Whether this machine can read aloud; asked once."""
+        """Whether this system can read aloud; checked once."""
         if self._spoken is None:
             self._spoken = self.speaker.available()
         return self._spoken
@@ -194,7 +196,7 @@ class MessageCommands(QObject):
         return _(command.text)
 
     def _call(self, command: MessageAction, entry: Entry, host: TranscriptHost, selected: str = "") -> None:
-        if command.name == "quote":  # into the composer below this very transcript
+        if command.name == "quote":  # into the composer below this transcript
             host.quote_requested.emit(selected or entry.content)
             return
         method: Callable[..., object] = getattr(self, command.method)
@@ -222,9 +224,8 @@ class MessageCommands(QObject):
         answers = [entry for entry in view.entries if applies(entry)]
         return next((entry for entry in reversed(answers) if entry.kind == "assistant"), answers[-1] if answers else None)
 
-    # -- what they do -----------------------------------------------------------------------------------------------------------
     def copy(self, entry: Entry, selected: str = "") -> None:
-        """With its form and tables for text processors, as Markdown for the others."""
+        """Copy as rich text for word processors, and as Markdown."""
         self._host.copy(selected or entry.content, formatted=not selected and entry.kind != "user")
 
     def copy_text(self, entry: Entry, selected: str = "") -> None:
@@ -251,7 +252,7 @@ class MessageCommands(QObject):
         return workflow.name if workflow is not None else brief(entry.content)
 
     def read_aloud(self, entry: Entry, selected: str = "") -> None:
-        """Read it, or stop when it is being read; where nothing can, say so."""
+        """Read a message aloud, or stop reading it; explain if the system cannot."""
         from atelier_desk.desktop.chat.markdown.plain import spoken_text
 
         if not self.can_speak:
@@ -271,7 +272,7 @@ class MessageCommands(QObject):
         self._host.regenerate_requested.emit(entry.run_id, entry.id)
 
     def regenerate_with(self, entry: Entry, provider: str, model: str) -> None:
-        """Another model answers this once; what the workflow has chosen stays."""
+        """Regenerate with another model once; the workflow's model stays."""
         workflow_id, run_id, message_id = self._pages.workflow_id, entry.run_id, entry.id
         runs, words = self._bridge.engine.runs, regenerate_text(self._view.entries, run_id, message_id)
 
@@ -284,7 +285,7 @@ class MessageCommands(QObject):
         self._bridge.jobs.once(("regenerate", run_id), again)
 
     def choose_model(self, entry: Entry) -> None:
-        """The picker of models below the pointer, or over the conversation when that is elsewhere; the one that answered is marked."""
+        """Show the model picker at the pointer, or centred on the transcript; the model that answered is marked."""
         from atelier_desk.desktop.widgets.picker import PickerMenu
 
         view = self._view
@@ -304,13 +305,13 @@ class MessageCommands(QObject):
         menu.open(self._models.choices, key_of(entry.provider, entry.model), anchor)
 
     def pin(self, entry: Entry) -> None:
-        """Shown when the engine has kept it: the stream tells every window."""
+        """Pin or unpin a message; the display follows the stored state, in every window."""
         key, pinned = entry.id, not entry.pinned
         engine = self._bridge.engine
         self._bridge.jobs.once(("pin", key), lambda: engine.messages.set_pinned(key, pinned))
 
     def undo_files(self, entry: Entry) -> None:
-        """Take back, after a yes, what was changed in the folders since the message."""
+        """Undo changes to files made since the message, after a confirmation."""
         self._bridge.jobs.once(("undo-files", entry.id), lambda: self._undo_files(self._pages.workflow_id, entry.id))
 
     async def _undo_files(self, workflow_id: str, message_id: str) -> None:
@@ -347,7 +348,7 @@ class MessageCommands(QObject):
 
 
 def brief(text: str) -> str:
-    """A message in a line of a list."""
+    """A message shortened to a line of a list."""
     from atelier_desk.desktop.chat.markdown.plain import plain_text
 
     return shorten(" ".join(plain_text(text).split()), EXCERPT)

@@ -1,4 +1,4 @@
-"""What a team uses while it works: tokens, share of the context, cost, and how much of its budget that is."""
+"""Usage of a team while it runs: tokens, share of the context window, cost, and share of its budget."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.payloads import UsageUpdated
 
 NEARLY = 0.8
-"""From this share of a budget on the bar warns."""
+"""Share of a budget from which the bar shows a warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How much of one cap is used."""
+    """The used share of one limit."""
 
     name: str
     used: str
@@ -37,7 +37,7 @@ class Share:
 
 
 def shares(spent: AgentUsage, budget: Budget) -> list[Share]:
-    """The caps of a budget that are set, the fullest first."""
+    """The limits set in a budget, the most used first."""
     found: list[Share] = []
 
     def add(name: str, used: float, cap: float | None, text: Any) -> None:
@@ -52,7 +52,7 @@ def shares(spent: AgentUsage, budget: Budget) -> list[Share]:
 
 
 class BudgetBar(QWidget):
-    """``budget-bar``: a short line, filled as far as the fullest cap is."""
+    """``budget-bar``: a short bar, filled to the most used limit's share."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -71,25 +71,25 @@ class BudgetBar(QWidget):
     minimumSizeHint = sizeHint
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        height = look.px(5)
+        height = style.px(5)
         box = self.rect()
         box.setTop((self.height() - height) // 2)
         box.setHeight(height)
-        painter.setBrush(look.colour("border"))
+        painter.setBrush(style.colour("border"))
         painter.drawRoundedRect(box, height / 2, height / 2)
         role = "err" if self.part >= 1 else "warn" if self.part >= NEARLY else "accent"
-        painter.setBrush(QColor(look.colour(role)))
+        painter.setBrush(QColor(style.colour(role)))
         box.setWidth(max(height, round(box.width() * min(1.0, self.part))))
         painter.drawRoundedRect(box, height / 2, height / 2)
         painter.end()
 
 
 class UsageMeter(QWidget):
-    """``status-usage`` and the bar beside it. ``brief`` leaves the tokens alone in a narrow header."""
+    """``status-usage`` and its bar. ``brief`` shows only the tokens, for a narrow header."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -106,7 +106,7 @@ class UsageMeter(QWidget):
         bind(self._show)
 
     def width_of(self, *, brief: bool) -> int:
-        """Pixels it needs to say everything, or the tokens alone."""
+        """Pixels needed to show everything, or only the tokens."""
         bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width() + 8
         return self.text.fontMetrics().horizontalAdvance(self._words(brief)) + bar
 
@@ -116,7 +116,7 @@ class UsageMeter(QWidget):
             self._show()
 
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
-        """A workflow's totals as they are stored; None: nothing was used."""
+        """Show a workflow's stored totals; None for no usage."""
         self._usage = self._budget = None
         self._sums = {"in": usage.tokens_input, "out": usage.tokens_output} if usage is not None else {}
         self._cost = usage.known_cost if usage is not None else 0.0
@@ -124,13 +124,13 @@ class UsageMeter(QWidget):
         self._show()
 
     def know_window(self, tokens: int) -> None:
-        """How much fits into a request to the model that answers next; 0 where nobody knows."""
+        """Set the context window of the model that answers next, in tokens; 0 if unknown."""
         if tokens and tokens != self._context[1]:
             self._context = (self._context[0], tokens)
             self._show()
 
     def update_usage(self, data: UsageUpdated, *, own: bool) -> None:
-        """A ``usage`` event of any agent of the team; ``own``: of the one the person talks to, whose context is shown."""
+        """Handle a ``usage`` event of any agent of the team; ``own``: of the root agent, whose context is shown."""
         total = data.workflow or (data if own else None)
         if total is not None:
             self._sums, self._cost = {"in": total.tokens_input, "out": total.tokens_output}, total.cost
@@ -139,7 +139,7 @@ class UsageMeter(QWidget):
         self._show()
 
     def show_budget(self, spent: AgentUsage | None, budget: Budget | None) -> None:
-        """What the team used in this turn (None: there was none), and the caps of its first agent; None: it has none."""
+        """Show the team's usage in this turn (None: no turn) against its root agent's limits (None: no limits)."""
         self._usage, self._budget = spent, budget
         self._show()
 
@@ -150,7 +150,7 @@ class UsageMeter(QWidget):
         self.text.setText(self._words(self.brief))
         lines = self._lines(spent, used, window)
         if lines and self._usage is not None and self._usage.tokens != spent:
-            # What stands beside the agents is one turn's; here it is all turns of all branches.
+            # The usage shown beside agents is that of one turn; here it is that of all turns of all branches.
             lines.insert(0, ngettext("Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)))
             turn = self._usage.tokens
             lines.append(ngettext("Latest turn: {number} token", "Latest turn: {number} tokens", turn, number=tokens(turn)))
@@ -171,7 +171,7 @@ class UsageMeter(QWidget):
     def _words(self, brief: bool) -> str:
         (used, window), spent = self._context, self._tokens
         parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
-        if brief:  # a number without its unit says nothing
+        if brief:  # a number without its unit is meaningless
             return "".join(parts)
         if window and spent:
             parts.append(percent(min(1.0, used / window)))
@@ -192,7 +192,7 @@ class UsageMeter(QWidget):
 
 
 class BudgetWatch:
-    """Keeps a meter's budget current: what the newest turn's team used, against the caps of its first agent."""
+    """Keeps a meter's budget current: usage of the newest turn's team against its root agent's limits."""
 
     def __init__(self, team: TeamModel, meter: UsageMeter) -> None:
         self._team, self._meter = team, meter

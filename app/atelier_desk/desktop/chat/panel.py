@@ -1,4 +1,4 @@
-"""The middle column: header, transcript and composer of one workflow, wired to the engine."""
+"""The chat panel: header, transcript and composer of one workflow, connected to the engine."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ if TYPE_CHECKING:
 
 _BOTTOM = (24, 4, 24, 16)
 _PICKED = {"default_agent_id", "favourite_models", "favourite_agents", "last_model"}
-"""Settings that the pickers show."""
+"""Settings that affect the pickers."""
 
 
 class ChatPanel(QWidget):
-    """Shows one workflow and talks to its agent.
+    """Shows one workflow and sends messages to its agent.
 
     Signals:
-        workflow_made: a first message was sent with no workflow open; the new one's id.
-        workflow_shown: the id of the workflow in view, after it was loaded.
-        workflow_chosen_again: the one in view already.
+        workflow_made: the id of a workflow created by its first message.
+        workflow_shown: the id of the workflow in view, after loading.
+        workflow_chosen_again: the workflow already in view was chosen.
         question_requested: open the dialog of this question.
-        run_changed: the workflow in view started or stopped working.
-        better_models_requested: the person wants more than the starter model.
+        run_changed: the workflow in view started or stopped running.
+        better_models_requested: the user wants more than the starter model.
     """
 
     workflow_made = Signal(str)
@@ -126,9 +126,9 @@ class ChatPanel(QWidget):
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
         self._above_composer = QVBoxLayout()
         self._above_composer.setSpacing(4)
-        self.bottom = QWidget(self)  # as wide as the column, whatever stands over the composer
+        self.bottom = QWidget(self)  # as wide as the column, whatever is above the composer
         fill(QVBoxLayout(self.bottom), self._above_composer, self.queue.strip, self.composer, margins=(0, 0, 0, 0), spacing=4)
-        bottom.addWidget(self.bottom, 10_000)  # all there is, up to the column's width: as wide as the messages above
+        bottom.addWidget(self.bottom, 10_000)  # all available width up to the column's: as wide as the messages above
         bottom.addStretch(1)
         fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
         self._resize_column()
@@ -159,7 +159,7 @@ class ChatPanel(QWidget):
         bind(self._resize_column)
 
     def return_focus(self, window: QWidget) -> ComposerFocus:
-        """From now on the keyboard goes back to the composer in view, whenever what had it in this window goes away."""
+        """Start returning the focus to the visible composer when the focused widget of this window disappears."""
         from atelier_desk.desktop.chat.compose.focus import ComposerFocus
 
         keeper = self._composer_focus = ComposerFocus(window, self._field_in_view)
@@ -173,11 +173,13 @@ class ChatPanel(QWidget):
         return next((field for field in fields if field.isVisible()), None)
 
     def order_stops(self) -> None:
-        """Let the Tab key go through header, start page and messages as they stand; the approvals in view come right after the field that
-        is written in."""
+        """Set the tab order through header, start page and messages.
+
+        Visible approvals come right after the focused field.
+        """
         self.header.order_stops()
         self.view.order_stops()
-        if self.empty.isVisible():  # most of it was made after the composer, as it became known
+        if self.empty.isVisible():  # most of it was created after the composer, when it was loaded
             chain(self.view, tab_stops(self.empty))
         field = self._field_in_view()
         if field is not None and self.host.approvals is not None and len(self.host.approvals):
@@ -185,13 +187,15 @@ class ChatPanel(QWidget):
 
             chain(field, (each for card in waiting_cards(self) for each in card.stops()))
 
-    # -- which workflow -------------------------------------------------------------------------------------------------------
     @property
     def workflow_id(self) -> str:
         return self.pages.workflow_id
 
     def open_workflow(self, workflow_id: str) -> asyncio.Task[None] | None:
-        """Show a workflow from its end; its draft, agent and model with it. Returns what reads it; None if it is in view."""
+        """Show a workflow scrolled to its end, with its draft, agent and model.
+
+        Returns the task that reads it; None if it is already shown.
+        """
         if workflow_id == self.pages.workflow_id and self.pages.current is not None:
             self.workflow_chosen_again.emit()
             return None
@@ -203,7 +207,7 @@ class ChatPanel(QWidget):
         return reading
 
     def close_workflow(self) -> None:
-        """Show none: the next message begins a new one."""
+        """Show the start page: the next message creates a workflow."""
         self.sending.begin_new()
         self.leave_agent()
         self.pages.clear()
@@ -221,7 +225,7 @@ class ChatPanel(QWidget):
         self.composer.field.setFocus()
 
     async def load_choices(self) -> None:
-        """Read agents and models for the pickers."""
+        """Load agents and models for the pickers."""
         await self.choices.load()
 
     def _on_opened(self, workflow: Workflow) -> None:
@@ -247,7 +251,7 @@ class ChatPanel(QWidget):
         self.view.show_thinking(self.pages.current.waits_since if self.pages.current is not None else 0.0)
 
     def _open_approvals(self) -> None:
-        """Waiting approvals are known to one desk for the whole window; made after the first paint."""
+        """Connect the pending approvals, which one controller holds for the window; called after the first paint."""
         if self.host.approvals is None:
             from atelier_desk.desktop.questions.approval_controller import approval_controller
 
@@ -257,7 +261,7 @@ class ChatPanel(QWidget):
             self.host.approvals.start()
 
     def _on_goal(self, text: str) -> None:
-        """An example is written as if by hand: it can be changed before it is sent."""
+        """Put an example into the composer, to be edited before sending."""
         self.composer.set_draft(text)
         self.composer.field.moveCursor(QTextCursor.MoveOperation.End)
         self.composer.field.setFocus()
@@ -267,7 +271,7 @@ class ChatPanel(QWidget):
         self.composer.field.setFocus()
 
     def add_agent(self, key: str) -> None:
-        """Store a copy of a ready agent, who answers from now on; it can be undone."""
+        """Store a copy of a ready-made agent and select it; can be undone."""
         self.bridge.jobs.start(self._add_agent(key), f"add {key}")
 
     async def _add_agent(self, key: str) -> None:
@@ -292,11 +296,11 @@ class ChatPanel(QWidget):
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self.composer.profiles.show_profile(self.choices.profile)
-        self.header.meter.know_window(self.choices.window)  # it may be read after the workflow was
+        self.header.meter.know_window(self.choices.window)  # it may be loaded after the workflow
         self._show_starter(provider, model)
 
     def _show_starter(self, provider: str, model: str) -> None:
-        """Say what the starter model is while it is the one that answers; made when it is needed first."""
+        """Explain the starter model while it is selected; created on demand."""
         if self._starter is None:
             if provider != builtin_type().kind:
                 return
@@ -307,9 +311,8 @@ class ChatPanel(QWidget):
             self._above_composer.addWidget(self._starter)
         self._starter.set_model(provider, model)
 
-    # -- sub-agents -----------------------------------------------------------------------------------------------------------
     def open_agent(self, run_id: str, message_id: str = "") -> None:
-        """Show a sub-agent's own transcript in place of the conversation, at a message; the turn's own run leads back to that."""
+        """Show a sub-agent's transcript in place of the chat, at a message; the root run's id shows the chat."""
         if run_id in {"", self.team.root} or not self.workflow_id:
             self.leave_agent()
             return
@@ -330,7 +333,7 @@ class ChatPanel(QWidget):
         self._bottom.setContentsMargins(_BOTTOM[0], 0, _BOTTOM[2], 0)
 
     def leave_agent(self) -> None:
-        """Back to the conversation, where the reader left it."""
+        """Return to the chat at its previous scroll position."""
         if self.agent_page is None or not self.agent_page.run_id:
             return
         self.agent_page.leave()
@@ -341,14 +344,13 @@ class ChatPanel(QWidget):
         self.composer.field.setFocus()
 
     def _cover(self, covered: bool) -> None:
-        """What speaks of the conversation's own composer goes and comes with it."""
+        """Hide or show the parts that belong to the workflow's own composer."""
         self.queue.strip.cover(covered)
         if self._starter is not None:
             self._starter.cover(covered)
 
-    # -- what a person does to it ---------------------------------------------------------------------------------------------
     def stop(self) -> None:
-        """Cancel the run of the workflow in view; before that a message that still waits for what it calls."""
+        """Cancel the run of the workflow in view, or first a message still waiting for a prompt it calls."""
         if self.sending.stop_waiting():
             return
         workflow_id = self.workflow_id
@@ -356,11 +358,11 @@ class ChatPanel(QWidget):
             self.steering.stop_workflow(workflow_id)
 
     def save_draft(self) -> None:
-        """Store at once what was typed and is not stored yet."""
+        """Save typed text at once."""
         self.sending.save_draft()
 
     def open_settings(self) -> None:
-        """What holds in this workflow alone."""
+        """Open the settings of this workflow."""
         from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
 
         agent = self.choices.agent
@@ -371,7 +373,7 @@ class ChatPanel(QWidget):
         dialog.open()
 
     async def _save_settings(self, dialog: WorkflowSettings, choices: Choices) -> None:
-        """The dialog stays, with what is typed, when the engine refuses."""
+        """Save the workflow settings; the dialog remains open if the engine refuses them."""
         from atelier_desk.domain.errors import AtelierError
 
         try:
@@ -382,16 +384,15 @@ class ChatPanel(QWidget):
             dialog.close_done()
 
     def add_above_composer(self, widget: QWidget) -> None:
-        """Give a widget of the window a place over the composer, as wide as it."""
+        """Add a widget of the window above the composer, with its width."""
         self._above_composer.addWidget(widget)
 
     def clear_of(self) -> int:
-        """Pixels at the lower edge that nothing may cover: what a person writes in and decides with, of a sub-agent's page too."""
+        """Pixels at the lower edge that nothing may cover: composer and decision cards, also of a sub-agent's page."""
         page = self.agent_page
         first = page.composer if page is not None and page.run_id and page.composer.isVisible() else self.bottom
         return self.height() - first.mapTo(self, QPoint()).y()
 
-    # -- what happens ---------------------------------------------------------------------------------------------------------
     def _on_changes(self, changes: list[Change]) -> None:
         for kind, entry in changes:
             if kind == "append":
@@ -422,7 +423,7 @@ class ChatPanel(QWidget):
             self._show_thinking()
 
     def _on_queue(self, shown: QueueShown) -> None:
-        """What waits stands above the composer, and no longer among what was said."""
+        """Queued messages are shown above the composer and removed from the transcript."""
         self.queue.strip.show_waiting(shown.messages)
         texts = {each.content for each in shown.messages}
         transcript = self.pages.current
@@ -450,7 +451,7 @@ class ChatPanel(QWidget):
             self.header.set_title(workflow.name)
             self.choices.refresh_from(workflow)
             self.folders.refresh_from(workflow)
-            if not self.sending.running:  # what was asked after the turn, such as a title, counts too
+            if not self.sending.running:  # requests after the turn, such as for the title, count too
                 self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
 
     def _on_older(self) -> None:
@@ -458,10 +459,9 @@ class ChatPanel(QWidget):
             self.bridge.jobs.start(self.pages.older())
 
     def reveal_message(self, row_id: str) -> None:
-        """Bring a message into view: of the conversation, loading older pages until it is there, or of a sub-agent."""
+        """Scroll to a message, loading older pages as needed, or open the sub-agent it belongs to."""
         self.finder.reveal(row_id)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def _show_empty(self, empty: bool) -> None:
         if self.agent_page is None or not self.agent_page.run_id:
             self._stack.setCurrentIndex(1 if empty else 0)

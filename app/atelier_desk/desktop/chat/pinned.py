@@ -1,4 +1,4 @@
-"""The pinned messages of the workflow in view, and a menu that leads to each."""
+"""The pinned messages of the workflow in view, and a menu to jump to them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class PinnedMessages(QObject):
-    """Which there are, and their menu.
+    """Loads the pinned messages and fills their menu.
 
     Signals:
-        chosen: the id of the message to bring into view.
+        chosen: the id of the message to scroll to.
     """
 
     chosen = Signal(str)
@@ -36,23 +36,23 @@ class PinnedMessages(QObject):
         bridge.stream_event.connect(self._on_stream)
 
     def read(self) -> None:
-        """Ask the engine which there are."""
+        """Load the pinned messages."""
         workflow_id = self._pages.workflow_id
         if workflow_id:
             self._bridge.jobs.start(self._read(workflow_id), key="pinned-messages")
 
     def clear(self) -> None:
-        """No workflow is in view."""
+        """Forget the pinned messages: no workflow is in view."""
         self.pins = []
 
     def add_to(self, menu: QMenu) -> None:
-        """As a menu of its own that says how many there are; nothing where there are none."""
+        """Add a submenu with the number of pinned messages; nothing if there are none."""
         if self.pins:
             counted = ngettext("{n} pinned message", "{n} pinned messages", len(self.pins))
             self._fill(menu.addMenu(theme().icon("pin", "accent"), counted))
 
     def open(self) -> QMenu:
-        """The list; choosing one brings it into view."""
+        """Open the menu of pinned messages."""
         menu = QMenu(self._anchor)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._fill(menu)

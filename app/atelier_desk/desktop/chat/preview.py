@@ -1,4 +1,4 @@
-"""What is attached, large: a picture, or the text with what the model is given of it."""
+"""An enlarged attachment: an image, or a text with what the model received of it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from atelier_desk.support.number_format import number
 from atelier_desk.support.text import visible
 
 SHOWN = 200_000
-"""Characters of a text that are shown."""
+"""Maximum characters shown of a text."""
 
 
 class Preview(QDialog):
-    """``attachment-preview``: opened, and never waited for; Escape closes it."""
+    """``attachment-preview``: a non-blocking dialog; Esc closes it."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Preview(QDialog):
         return picture.deviceIndependentSize().toSize() + QSize(40, 90)
 
     def _picture(self, picture: QImage, parent: QWidget) -> QLabel:
-        """As large as it is, and never larger than fits."""
+        """The image at its original size, or scaled down to fit."""
         shown = QLabel(self)
         shown.setObjectName("preview-picture")
         shown.setAlignment(Qt.AlignmentFlag.AlignCenter)

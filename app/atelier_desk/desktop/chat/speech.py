@@ -1,4 +1,4 @@
-"""Reading a text aloud with what the system has for it; nothing is bundled, and nothing leaves the machine."""
+"""Text to speech with the system's programs; nothing is bundled, and nothing leaves the machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.support.i18n import _, language
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A program that speaks what it is given on its standard input; ``hush`` are the arguments that make it fall silent."""
+    """A program that speaks its standard input; ``hush`` are the arguments that silence it."""
 
     program: str
     arguments: tuple[str, ...]
@@ -22,13 +22,13 @@ class Voice:
 
 
 def voice(platform: str = sys.platform, find: Callable[[str], str | None] = shutil.which) -> Voice | None:
-    """The first that this machine has; None where there is nothing."""
+    """The first available voice of this system; None without one."""
     spoken = language()
     known = (
         (Voice("say", ("-f", "-")),)
         if platform == "darwin"
         else (
-            # The dispatcher speaks in a process of its own: ending ours does not silence it.
+            # speech-dispatcher speaks in its own process: ending ours does not silence it.
             Voice("spd-say", ("--pipe-mode", "--wait", "--language", spoken), ("--cancel",)),
             Voice("espeak-ng", ("-v", spoken, "--stdin")),
             Voice("espeak", ("-v", spoken, "--stdin")),
@@ -38,7 +38,7 @@ def voice(platform: str = sys.platform, find: Callable[[str], str | None] = shut
 
 
 def no_voice_words() -> str:
-    """Why nothing can be read aloud, and what helps."""
+    """Why reading aloud is not available, and what to install."""
     if sys.platform.startswith("linux"):
         return _("No voice is installed. Install speech-dispatcher or espeak-ng to have messages read aloud.")
     return _("Atelier found no voice on this computer.")
@@ -48,7 +48,7 @@ class Speaker(QObject):
     """Reads one text at a time.
 
     Signals:
-        changed: it began or ended; the key of what it reads now, empty for nothing.
+        changed: reading started or ended; the key of the current text, empty for none.
     """
 
     changed = Signal(str)
@@ -64,7 +64,7 @@ class Speaker(QObject):
         return voice() is not None
 
     def toggle(self, key: str, text: str) -> None:
-        """Read ``text``; when that is what is being read, stop."""
+        """Read ``text``, or stop if it is being read."""
         again = key == self.key
         self.stop()
         if not again:
@@ -86,7 +86,7 @@ class Speaker(QObject):
         self.changed.emit(key)
 
     def stop(self) -> None:
-        """Fall silent at once."""
+        """Stop reading at once."""
         process, self._process = self._process, None
         if process is None:
             return

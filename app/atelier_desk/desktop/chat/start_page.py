@@ -1,6 +1,6 @@
-"""The page of a new workflow: recent work to go on with, examples to begin with, agents to choose from.
+"""The page of a new workflow: recent workflows, examples, and agents to choose from.
 
-Nothing of it is made before the engine is open: the first paint needs none of it.
+Its content is created after the engine has opened: the first paint does not need it.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 
 RECENT = 4
 MOST_AGENTS = 6
-"""Cards, of one's own agents and then of ready ones; the others are in the picker above, and in the gallery."""
+"""Maximum number of agent cards, the user's agents first; the picker and the gallery have all."""
 CARD_WIDTH = 200
-"""Pixels at 100 % below which there is one card less in a row."""
+"""Minimum width of a card in pixels at 100 %, which determines the number per row."""
 COLUMNS = 3
 RELOAD_MS = 150
 
 
 class CardButton(QPushButton):
-    """A button of two lines; the second one has an ellipsis where it does not fit, or goes on below when it ``wraps``."""
+    """A button of two lines; the second is elided, or wraps if ``wraps``."""
 
     def __init__(self, parent: QWidget, name: str, *, wraps: bool = False) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class CardButton(QPushButton):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         fill(QVBoxLayout(self), self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
-        policy.setHeightForWidth(wraps)  # of a layout that has no such height Qt makes none at all
+        policy.setHeightForWidth(wraps)  # Qt computes no such height if the layout has none
         self.setSizePolicy(policy)
 
     def set_texts(self, title: str, text: str) -> None:
@@ -92,7 +92,7 @@ class CardButton(QPushButton):
 
 
 class RecentButton(QPushButton):
-    """A line: a workflow's name, and when something last happened in it."""
+    """A recent workflow: name and time of its last activity."""
 
     def __init__(self, parent: QWidget, workflow: Workflow) -> None:
         from atelier_desk.desktop.panes.times import ago
@@ -118,7 +118,7 @@ class RecentButton(QPushButton):
 
 
 class _Section(QWidget):
-    """A heading over a grid of cards, or over lines."""
+    """A heading above a grid of cards or lines."""
 
     def __init__(self, parent: QWidget, heading: str, columns: int) -> None:
         super().__init__(parent)
@@ -141,7 +141,7 @@ class _Section(QWidget):
         self.setVisible(bool(items))
 
     def fit(self, width: int) -> None:
-        """As many columns as have room."""
+        """Set the number of columns for this width."""
         columns = max(1, min(self._most, width // theme().px(CARD_WIDTH)))
         if columns != self._columns:
             self._columns = columns
@@ -154,7 +154,7 @@ class _Section(QWidget):
             self._grid.removeWidget(item)
             self._grid.addWidget(item, number // self._columns, number % self._columns)
             item.show()
-        # A column that holds nothing gets no space beside it, and the cards would be wider than those of the section above.
+        # Empty columns get no spacing, which would make the cards wider than those of the section above.
         for number, room in enumerate(self._rooms, len(self.items)):
             self._grid.removeWidget(room)
             room.setVisible(number < self._columns)
@@ -163,12 +163,12 @@ class _Section(QWidget):
 
 
 class StartPage(QScrollArea):
-    """``start-page``.
+    """``start-page``: shown while no workflow is open.
 
     Signals:
-        workflow_chosen: go on with this one.
-        goal_chosen: write this into the composer.
-        agent_chosen: this one is to answer.
+        workflow_chosen: open this workflow.
+        goal_chosen: put this example into the composer.
+        agent_chosen: select this agent.
     """
 
     workflow_chosen = Signal(str)
@@ -201,7 +201,7 @@ class StartPage(QScrollArea):
         bind(self._apply_style, on="look")
 
     def _make(self) -> None:
-        """The sections, when they are first wanted."""
+        """Create the sections, on first use."""
         self._made = True
         body = self._body
         title = bind_text(label("", "title", body), N_("What would you like to do?"))
@@ -225,7 +225,7 @@ class StartPage(QScrollArea):
         self._fit()
 
     def _make_folders(self, body: QWidget) -> QWidget:
-        """The folders the new workflow will have, and a button for more."""
+        """Create the row with the new workflow's folders and a button to add one."""
         from atelier_desk.desktop.folders.rows import FolderRows, RecentFolders
 
         box = control(QWidget(body), "start-folders")
@@ -247,9 +247,8 @@ class StartPage(QScrollArea):
         )
         return box
 
-    # -- what it shows ----------------------------------------------------------------------------------------------------------
     def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:
-        """The agents that can answer, the id of the one that will, and what the model of each is called, by the agent's id."""
+        """Show the agents, the selected one's id, and the label of each agent's model by agent id."""
         before = [(each.id, each.updated_at, self._labels[each.id]) for each in self._agents]
         self._agents, self._chosen, self._labels = list(agents), chosen, dict(labels)
         if not self._made:
@@ -272,7 +271,8 @@ class StartPage(QScrollArea):
             card.setProperty("agent", agent.id)
             card.setChecked(agent.id == self._chosen)
             tools = len(agent.config.tools) + len(agent.config.sections)
-            counted = ngettext("{n} tool", "{n} tools", tools)  # outside of an f-string, where the catalogues do not find it
+            # Outside an f-string, in which message extraction does not find it.
+            counted = ngettext("{n} tool", "{n} tools", tools)
             card.set_texts(agent.name, f"{agent.config.purpose or counted} · {self._labels[agent.id]}")
             card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
             self._group.addButton(card)
@@ -301,7 +301,7 @@ class StartPage(QScrollArea):
         self.examples.set_items(cards)
 
     def reload(self) -> None:
-        """Read again what was done last, while somebody sees it."""
+        """Reload the recent workflows while the page is visible."""
         if self._bridge.ready and self._agents and self.isVisible() and not self._held:
             self._bridge.jobs.start(self._load(), "start page")
 
@@ -319,7 +319,6 @@ class StartPage(QScrollArea):
         if topic == "workflow" and self.isVisible():
             self._debouncer.ask()
 
-    # -- looks ------------------------------------------------------------------------------------------------------------------
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.reload()
@@ -329,7 +328,7 @@ class StartPage(QScrollArea):
         self._fit()
 
     def hold(self, on: bool) -> None:
-        """Show nothing while something else has the word, such as the guide of the first start."""
+        """Hide the content while something else has the user's attention, such as the first-start guide."""
         self._held = on
         self._body.setVisible(not on)
         self.reload()

@@ -1,4 +1,4 @@
-"""What is told to the last message of each turn, which shows it in a card."""
+"""Data assigned to the last message of each turn, which shows it in a card."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class TurnEnds(QObject):
 
     Attributes:
         entry_field: the entries' field, a tuple.
-        topic: changes of this topic have it read again.
-        by_pages: what is read depends on the turns in view, so older pages ask again.
+        topic: changes of this topic reload it.
+        by_pages: the data depends on the loaded turns, so older pages reload it.
     """
 
     entry_field: ClassVar[str]
@@ -37,18 +37,18 @@ class TurnEnds(QObject):
         bridge.changed.connect(self._on_changed)
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
-        """What each turn has to show."""
+        """Load the data of each turn."""
         raise NotImplementedError
 
     def stands_at(self, shown: Any, entry: Entry, *, ended: bool) -> bool:
-        """Whether one thing of a turn is shown at this message; ``ended``: it is the last one of the turn, which is over."""
+        """Whether an item of a turn is shown at this message; ``ended``: it is the last message of a completed turn."""
         return ended
 
     def arrange(self, entries: Sequence[Entry]) -> None:
-        """These are about to be told."""
+        """Hook before these items are assigned."""
 
     def read(self) -> None:
-        """Ask the engine again."""
+        """Reload from the engine."""
         workflow = self._pages.workflow
         if workflow is not None and self._bridge.ready:
             self._bridge.jobs.start(self._read(workflow.id), key=f"turn-ends-{self.entry_field}")
@@ -88,5 +88,5 @@ class TurnEnds(QObject):
             self.read()
 
     def concerns(self, key: str) -> bool:
-        """Whether a change with this key may change what is shown."""
+        """Whether a change with this key may affect the data."""
         return key in {"", self._pages.workflow_id}

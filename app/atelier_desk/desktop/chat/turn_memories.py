@@ -1,4 +1,7 @@
-"""What each turn remembered: told to the message whose call wrote it, or to the last one of the turn, which asks in a card what is kept."""
+"""Assigns the memories of each turn to the message whose call created them, or to the turn's last one.
+
+That message shows a card that asks what to keep.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class TurnMemories(TurnEnds):
-    """Of the turn's whole team: at the call that wrote it, at once; what no call in view wrote, at the end of the turn."""
+    """Memories of the turn's team.
+
+    Those created by a visible call are shown there at once, others at the end of the turn.
+    """
 
     entry_field: ClassVar[str] = "remembered"
     topic: ClassVar[Topic] = "memory"
@@ -31,7 +37,7 @@ class TurnMemories(TurnEnds):
         super().__init__(bridge, pages, parent)
 
     def arrange(self, entries: Sequence[Entry]) -> None:
-        """Find the message whose call wrote each memory, by the turn and the memory."""
+        """Find the message whose call created each memory, by turn and memory."""
         self._written = {}
         for entry in entries:
             for call in entry.calls:
@@ -57,16 +63,16 @@ class TurnMemories(TurnEnds):
         return turns
 
     def concerns(self, key: str) -> bool:
-        return key != REEMBED  # else it is the memory's: whose turn it is of is known to the engine
+        return key != REEMBED  # otherwise it is a memory's id; the engine knows its turn
 
 
 def _memory_of(result: object) -> str:
-    """Id of the memory that a call wrote; empty for other calls."""
+    """Id of the memory created by a call; empty for other calls."""
     return str(result.get("memory_id") or "") if isinstance(result, dict) else ""
 
 
 class MemoryQuestions(TurnEnds):
-    """That the model of a turn is asked what is to be remembered, or could not be."""
+    """Running and failed requests to a turn's model to extract memories."""
 
     entry_field: ClassVar[str] = "extractions"
     topic: ClassVar[Topic] = "memory"
@@ -77,4 +83,4 @@ class MemoryQuestions(TurnEnds):
         return {each.turn_id: (each,) for each in found}
 
     def concerns(self, key: str) -> bool:
-        return key != REEMBED  # else it is the turn's, or a memory's
+        return key != REEMBED  # otherwise it is the id of a turn or a memory

@@ -1,1 +1,1 @@
-"""A change of a text file, drawn: in line or side by side, syntax coloured, changed words marked."""
+"""Display of text diffs: inline or side by side, with syntax highlighting and changed words marked."""

@@ -1,4 +1,4 @@
-"""A unified diff as rows with line numbers, in line and side by side. No Qt."""
+"""A unified diff as rows with line numbers, inline and side by side. No Qt."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Kind = Literal["", "added", "removed", "hunk", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a diff, without its sign.
+    """A line of a diff, without its sign.
 
     Attributes:
-        kind: empty for a line that did not change; ``hunk`` begins a passage, ``note`` is no line of the file.
+        kind: empty for an unchanged line; ``hunk`` starts a hunk, ``note`` is not a line of the file.
         old, new: the line's number before and after, None where it does not exist.
     """
 
@@ -29,7 +29,7 @@ class Row:
 
 
 def rows(diff: str) -> list[Row]:
-    """The rows of a unified diff of one or several files. What names a file is left out where only one is named."""
+    """The rows of a unified diff of one or several files. File names are omitted if there is only one."""
     found: list[Row] = []
     lines = diff.split("\n")
     several = len(_FILE.findall(diff)) > 1
@@ -57,14 +57,14 @@ def rows(diff: str) -> list[Row]:
             found.append(Row("", text, old, new))
             old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1
         else:
-            # The rest was left out: it says so in words.
+            # The rest was cut off: the diff says so in words.
             old_left = new_left = 0
             found.append(Row("note", line))
     return found
 
 
 def blocks(rows: list[Row]) -> Iterator[tuple[list[int], list[int]]]:
-    """Lines that were removed, with those that were added in their place: their places among the rows."""
+    """Removed lines with the added lines that replace them, as row numbers."""
     removed: list[int] = []
     added: list[int] = []
     for place, row in enumerate([*rows, Row("note", "")]):
@@ -79,7 +79,7 @@ def blocks(rows: list[Row]) -> Iterator[tuple[list[int], list[int]]]:
 
 
 def sides(rows: list[Row]) -> tuple[list[int], list[int]]:
-    """What stands on the left and on the right, line by line: places among the rows, -1 where a side has nothing."""
+    """The left and right side, line by line: row numbers, -1 for an empty line."""
     left: list[int] = []
     right: list[int] = []
     changed = {place: block for block in blocks(rows) for place in (block[0] or block[1])[:1]}

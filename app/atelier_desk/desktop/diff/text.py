@@ -1,4 +1,4 @@
-"""The text of one side of a diff: lines with their numbers and signs in a gutter, on the grounds of what was added and removed."""
+"""The text of one side of a diff: lines with numbers and signs in a gutter, on coloured backgrounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.support.i18n import _
 
 Span = tuple[int, int, str]
-"""First and last character + 1 of a part of a line, with a colour."""
+"""Start, end (exclusive) and colour of a part of a line."""
 SIGNS = {"added": "+", "removed": "−"}
 
 
@@ -22,8 +22,8 @@ class DiffText(CodeText):
     """Read-only lines of a diff.
 
     Args:
-        columns: which numbers stand in the gutter: ``old``, ``new``, or both.
-        scrolls: it scrolls by itself; else it is as high as its text, and the wheel scrolls what it stands in.
+        columns: the numbers in the gutter: ``old``, ``new``, or both.
+        scrolls: it scrolls by itself; otherwise it is as high as its text, and the wheel scrolls its container.
     """
 
     def __init__(self, columns: Sequence[str], parent: QWidget | None = None, *, scrolls: bool = True) -> None:
@@ -34,25 +34,25 @@ class DiffText(CodeText):
         self.apply_style()
 
     def show_rows(self, rows: list[Row], places: list[int]) -> None:
-        """Show the rows at these places, -1 being an empty line."""
+        """Show the rows with these numbers, -1 for an empty line."""
         self._rows, self.places = rows, places
         self.setPlainText("\n".join(self._words_of(place) for place in places))
         self.apply_style()
 
     @property
     def gutter_width(self) -> int:
-        """Pixels of numbers and signs."""
+        """Width of numbers and signs in pixels."""
         return self._number_width * len(self._columns) + self._sign_width
 
     @property
     def text_height(self) -> int:
-        """Pixels of all lines."""
+        """Height of all lines in pixels."""
         height = self.line_height() or self.fontMetrics().height()
         wide = self.horizontalScrollBar().sizeHint().height() if self._too_wide() else 0
         return round(height * self.document().blockCount()) + wide + 2
 
     def colour(self, number: int, syntax: Sequence[Span], words: Sequence[Span]) -> None:
-        """Colour a line: its letters, and the ground under the words that changed."""
+        """Highlight a line: its syntax, and the background of changed words."""
         block = self.document().findBlockByNumber(number)
         text = block.text()
         ranges = []
@@ -71,13 +71,11 @@ class DiffText(CodeText):
         self.document().markContentsDirty(block.position(), block.length())
 
     def scroll_to(self, number: int) -> None:
-        """Bring a line to the top, and the cursor to it."""
+        """Scroll a line to the top, and move the cursor to it."""
         cursor = self.textCursor()
         cursor.setPosition(self.document().findBlockByNumber(number).position())
         self.setTextCursor(cursor)
         self.verticalScrollBar().setValue(number)
-
-    # painting ---------------------------------------------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
@@ -146,5 +144,5 @@ class DiffText(CodeText):
 
 
 def _units(text: str) -> int:
-    """Qt counts in UTF-16."""
+    """Length in UTF-16 units, in which Qt counts."""
     return len(text.encode("utf-16-le")) // 2

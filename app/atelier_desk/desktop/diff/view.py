@@ -1,4 +1,4 @@
-"""A diff drawn in line or side by side: what the files pane and every card that shows a change use."""
+"""The diff view, inline or side by side, used by the files pane and every card with a change."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from atelier_desk.support.i18n import N_
 
 Mode = Literal["inline", "side"]
 NARROW = 560
-"""Logical pixels at 100 % below which two sides have no room: then one column is shown, whatever was chosen."""
+"""Width in logical pixels at 100 % below which one column is shown, whatever was selected."""
 
 
 class DiffView(QWidget):
     """``diff-view``: one diff.
 
-    ``show_diff`` gives it the text, ``set_mode`` chooses. In a pane it scrolls by itself; made with ``scrolls=False`` it is as high as its
-    text, for cards: call ``fit`` with the width, and again after ``height_changed``. F7 and Shift+F7 go from change to change.
+    ``show_diff`` sets the text, ``set_mode`` the layout. In a pane it scrolls by itself; with ``scrolls=False``, for
+    cards, it is as high as its text: call ``fit`` with the width, and again after ``height_changed``. F7 and Shift+F7
+    go from change to change.
 
     Signals:
         height_changed: call ``fit`` again.
@@ -51,7 +52,8 @@ class DiffView(QWidget):
         self.inline = DiffText(("old", "new"), self, scrolls=scrolls)
         self.left = DiffText(("old",), self, scrolls=scrolls)
         self.right = DiffText(("new",), self, scrolls=scrolls)
-        self.left.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # the right one's moves both
+        # The right one's scroll bar moves both.
+        self.left.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._between = Line(self, vertical=True)
         fill(QHBoxLayout(self), (self.inline, 1), (self.left, 1), self._between, (self.right, 1), margins=(0, 0, 0, 0), spacing=0)
         for one, other in ((self.left, self.right), (self.right, self.left)):
@@ -71,10 +73,8 @@ class DiffView(QWidget):
         bind_text(self.right, name=N_("After"))
         bind(self._write, on="language")
 
-    # what is shown ----------------------------------------------------------------------------------------------------------------
-
     def show_diff(self, diff: str, path: str = "") -> None:
-        """Show a unified diff; the name of the file says how it is coloured."""
+        """Show a unified diff; the file's name selects the syntax highlighting."""
         self._rows = rows(diff)
         self._syntax, self._marks = {}, {}
         self._language = f"file:{path.rstrip('/').rpartition('/')[2]}" if path else ""
@@ -95,31 +95,31 @@ class DiffView(QWidget):
 
     @property
     def text(self) -> str:
-        """What is shown in one column, or on the right side."""
+        """The text of the single column, or of the right side."""
         return (self.right if self._side else self.inline).toPlainText()
 
     @property
     def mode(self) -> Mode:
-        """What was chosen; a narrow view shows one column all the same."""
+        """The selected mode; a narrow view shows one column regardless."""
         return self._mode
 
     def set_mode(self, mode: Mode) -> None:
-        """In line or side by side."""
+        """Select inline or side by side."""
         self._mode = mode
         self._lay_out()
 
     @property
     def side_by_side(self) -> bool:
-        """What is shown at this width."""
+        """Whether two columns are shown at this width."""
         return self._side
 
     @property
     def busy(self) -> bool:
-        """Colours are still being worked out."""
+        """Whether highlighting is still in progress."""
         return self._work is not None
 
     def go(self, step: int) -> None:
-        """Go to the next change (1) or the one before (-1)."""
+        """Go to the next (1) or previous change (-1)."""
         text = self.right if self._side else self.inline
         starts = [
             number
@@ -132,7 +132,7 @@ class DiffView(QWidget):
             text.scroll_to(later[0] if later else starts[0 if step > 0 else -1])
 
     def fit(self, width: int) -> int:
-        """Lay it out in this width, as high as its text; gives the height."""
+        """Lay out for this width, as high as the text; returns the height."""
         self.setFixedWidth(width)
         self._lay_out(width)
         shown = [self.left, self.right] if self._side else [self.inline]
@@ -147,8 +147,6 @@ class DiffView(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._lay_out()
-
-    # laying out -------------------------------------------------------------------------------------------------------------------
 
     def _lay_out(self, width: int | None = None) -> None:
         side = self._mode == "side" and (width or self.width()) >= theme().px(NARROW)
@@ -171,14 +169,12 @@ class DiffView(QWidget):
         place = text.places[number]
         return place < 0 or self._rows[place].kind in ("added", "removed")
 
-    # colours ----------------------------------------------------------------------------------------------------------------------
-
     def _decorate(self) -> None:
         self._work = self._worked_out()
         self._timer.start(0)
 
     def _step(self) -> None:
-        """A slice of the work, so that a long diff never holds up the window."""
+        """Highlight in time slices, so that a long diff never blocks the window."""
         until = time.perf_counter() + SLICE_S
         while self._work is not None and time.perf_counter() < until:
             place = next(self._work, None)
@@ -197,7 +193,7 @@ class DiffView(QWidget):
                 yield before
         if self._lexer is None:
             return
-        # Each side is a text of its own; lines that did not change are coloured with the new one.
+        # Each side is lexed as a text of its own; unchanged lines take their colours from the new one.
         for kinds in (("", "removed"), ("", "added")):
             places = [place for place, row in enumerate(self._rows) if row.kind in kinds]
             spans: list[Span] = []
@@ -218,7 +214,7 @@ class DiffView(QWidget):
 
     def _colour_all(self) -> None:
         tokens = theme().tokens
-        # On the grounds of changed lines these two would be too faint to read.
+        # On the backgrounds of changed lines these two would be too faint to read.
         grounded = {tokens.muted: tokens.text, tokens.ok: tokens.ok_text}
         for text in (self.inline, self.left, self.right):
             for number, place in enumerate(text.places):

@@ -1,1 +1,1 @@
-"""First start: language, look, a model that answers, and three goals to begin with."""
+"""First start: language, theme, a working model, and three examples."""

@@ -1,4 +1,4 @@
-"""Which models can be tried."""
+"""Selection of models for the connection test."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from atelier_desk.domain.provider import ModelInfo
 
 
 def chat_models(models: list[ModelInfo]) -> list[ModelInfo]:
-    """Models that can talk, in the order the server lists them: it names its own choice first."""
+    """Chat models in the order of the server, which lists its default first."""
     return [info for info in models if not info.embedding]

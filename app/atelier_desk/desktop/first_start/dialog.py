@@ -1,4 +1,4 @@
-"""The guide of the first start: three steps, each can be skipped, all of it by keyboard."""
+"""The first-start guide: three steps, each can be skipped, fully usable by keyboard."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 MODEL = 1
-"""The step where a model is chosen."""
+"""Index of the step in which a model is chosen."""
 SIZE = QSize(720, 560)
 
 
 class FirstStart(QDialog):
-    """``first-start``. ``started(workflow_id)`` when an example goal was begun; ``finished`` (of QDialog) when the guide is over."""
+    """``first-start``. ``started(workflow_id)`` when an example was started; ``finished`` (of QDialog) at the end."""
 
     started = Signal(str)
 
@@ -54,7 +54,7 @@ class FirstStart(QDialog):
         bridge.changed.connect(self._on_changed)
 
     def begin(self, step: int = 0) -> None:
-        """Show it from a step on, with what was entered before and not stored."""
+        """Show the guide at a step, with earlier input that was not stored."""
         self._leaving = False
         fit_window(self, SIZE)
         self.jobs.start(self._load())
@@ -82,14 +82,12 @@ class FirstStart(QDialog):
         self.welcome.show_settings(settings)
 
     def _on_changed(self, topic: Topic, key: str) -> None:
-        """A choice that is made elsewhere meanwhile, as by ``atelier settings set``, is the one that counts."""
+        """A setting changed elsewhere meanwhile, as by ``atelier settings set``, takes precedence."""
         if topic == "settings" and key in self.welcome.boxes:
             self.jobs.start(self._follow(key))
 
     async def _follow(self, key: str) -> None:
         self.welcome.show_settings(await self._bridge.engine.settings.get(), key)
-
-    # moving -------------------------------------------------------------------------------------------------------------------------
 
     @property
     def step(self) -> Step:
@@ -102,7 +100,7 @@ class FirstStart(QDialog):
         self.step.enter()
 
     async def _next(self) -> None:
-        """Save the step and go on; on the last one, finish."""
+        """Save the step and continue; finish on the last one."""
         try:
             if not await self.step.leave():
                 return
@@ -123,7 +121,7 @@ class FirstStart(QDialog):
         self.place.setText(_("{number} of {total}", number=self.stack.currentIndex() + 1, total=len(self.steps)))
 
     async def _begin(self, goal: str) -> None:
-        """Start a workflow with an example goal, and finish."""
+        """Start a workflow with an example, and finish."""
         self.goals.set_busy(True)
         engine = self._bridge.engine
         try:
@@ -138,7 +136,7 @@ class FirstStart(QDialog):
         self.started.emit(workflow_id)
 
     def done(self, result: int) -> None:
-        """However it ends (finished, skipped, Esc), it does not come again by itself. What was entered stays unless it was stored."""
+        """However it ends (finished, skipped, Esc), it is not shown again automatically. Unsaved input is preserved."""
         if not self._leaving:
             self._leaving = True
             if result == QDialog.DialogCode.Accepted:

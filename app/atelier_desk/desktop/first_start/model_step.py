@@ -1,4 +1,4 @@
-"""The middle step: which model answers. It is tried for real before it is taken, unless a person wants to go on without."""
+"""The model step. The model is tested before it is used, unless the user continues without a test."""
 
 from __future__ import annotations
 
@@ -34,16 +34,18 @@ if TYPE_CHECKING:
 
 COLUMNS = 4
 TILE = 118
-"""Narrowest a tile gets, in logical pixels at 100 %, before there are fewer in a row."""
-STARTER_ABOUT = N_("Works offline, right away: for sums, tasks, memories and questions. Too small for a real dialogue.")
+"""Minimum width of a tile, in logical pixels at 100 %, which determines the number per row."""
+STARTER_ABOUT = N_("Works offline right away, for sums, tasks, memories and questions. Too small for real conversation.")
 
 
 class ModelStep(Step):
-    """Tiles: the built-in starter, the services of ``presets.FIRST``, kinds of others that propose a model, servers found on this machine,
-    any other address. Below them what the chosen one needs. What was typed stays until ``forget``.
+    """Tiles for the built-in starter, common services, servers found on this machine, and any other address.
+
+    Common services are ``presets.FIRST`` and other kinds that suggest a model. Below are the fields of the selected
+    tile. Input is preserved until ``reset_form``.
 
     Signals:
-        continue_requested: the person wants what is entered as it is, without a test.
+        continue_requested: use the input without a test.
     """
 
     continue_requested = Signal()
@@ -89,7 +91,7 @@ class ModelStep(Step):
         self._choose(self.starter, focus=False)
 
     def _service(self, name: str, title: str, config: ProviderConfig, model: str, keys: str, hint: str = "") -> None:
-        about = hint or (lambda: _("Your messages go to {service}. You need a key of your own.", service=_(title)))
+        about = hint or (lambda: _("Your messages go to {service}. You need your own API key.", service=_(title)))
         made = TileChoice(name, title, about, self, config=config, proposed=model, keys=keys, key=N_("API key"))
         self._add(made)
         if keys:
@@ -100,7 +102,7 @@ class ModelStep(Step):
             fill(made.below, fill(QHBoxLayout(), link, 1))
 
     def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:
-        """Put a choice among the others."""
+        """Insert a tile among the others."""
         self.choices.insert(len(self.choices) if at is None else at, choice)
         self._group.addButton(choice.tile)
         self._panel.addWidget(choice)
@@ -135,7 +137,7 @@ class ModelStep(Step):
         self._place()
 
     def _place(self) -> None:
-        """The tiles in rows, and Tab through them as they stand, each with its fields."""
+        """Arrange the tiles in rows, and the tab order accordingly, each followed by its fields."""
         for number, choice in enumerate(self.choices):
             self._grid.removeWidget(choice.tile)
             self._grid.addWidget(choice.tile, number // self._columns, number % self._columns)
@@ -153,8 +155,6 @@ class ModelStep(Step):
         if columns != self._columns:
             self._columns = columns
             self._place()
-
-    # found servers ------------------------------------------------------------------------------------------------------------------
 
     def enter(self) -> None:
         if not self._detected:
@@ -184,14 +184,12 @@ class ModelStep(Step):
         choice.setEnabled(count > 0)
         self._add(choice, len(self.choices) - 1)
 
-    # choosing and trying --------------------------------------------------------------------------------------------------------------
-
     def current(self) -> TileChoice:
         return next((each for each in self.choices if each.tile.isChecked()), self.starter)
 
     def _choose(self, choice: TileChoice, *, focus: bool = True) -> None:
         choice.tile.setChecked(True)
-        for each in self.choices:  # not in a stack, which is as high as its highest page
+        for each in self.choices:  # not a stack, which is as high as its highest page
             each.setVisible(each is choice)
         self.key_note.setVisible(choice.key is not None)
         self._chosen()
@@ -199,7 +197,7 @@ class ModelStep(Step):
             choice.focus()
 
     def _ask_preset(self) -> None:
-        """Services and programs to search through, for whoever knows the name and not the address."""
+        """Let the user search services and programs by name."""
         picker = PresetPicker(self)
         picker.chosen.connect(self._apply_preset)
         picker.open()
@@ -214,11 +212,11 @@ class ModelStep(Step):
         self._choose(own)
 
     def _chosen(self) -> None:
-        """Another tile or another value: what was tried no longer counts, and what is being tried is given up."""
+        """The selection or input changed: discard the test result and cancel a running test."""
         self._tried = None
         self.busy.drop()
         self.save_button.hide()
-        # Not while it is tried: a button that goes grey under the focus gives it to the next one, which is Skip.
+        # Not during the test: disabling the focused button would move the focus to Skip.
         self.test.setEnabled(self.current().complete())
         self.ready_changed.emit()
 
@@ -227,7 +225,7 @@ class ModelStep(Step):
         return self.current().complete()
 
     def _draft(self, choice: TileChoice) -> tuple[ProviderDraft | None, str]:
-        """The provider to try (None for the built-in one), and the model's name (empty: the first it lists)."""
+        """The provider to test (None for the built-in one), and the model's name (empty: the first listed)."""
         draft, model = choice.draft(), choice.model.currentText().strip() or choice.proposed
         if draft is not None and choice is self.other:
             draft = ProviderDraft(draft.config.model_copy(update={"name": name_for(draft.config, ())}), draft.key)
@@ -264,14 +262,16 @@ class ModelStep(Step):
         self.ready_changed.emit()
 
     def _save(self) -> None:
-        """Without a network, or for a server that is off just now: a key is saved all the same."""
+        """Save without a test, for example without a network; a key is saved in any case."""
         self._tried = self._draft(self.current())
         self.ready_changed.emit()
         self.continue_requested.emit()
 
     async def _reason(self, draft: ProviderDraft | None, error: Exception) -> str:
-        """What went wrong, without the server's own words, which are in its language; when the address looks wrong, what the server's test
-        says, which looks around for the right one."""
+        """What went wrong, without the server's untranslated text.
+
+        If the address seems wrong, the result of the server test, which searches for the right one.
+        """
         if draft is None or not isinstance(error, ProviderError):
             return error_text(error)
         if error.code == "auth":
@@ -300,13 +300,13 @@ class ModelStep(Step):
         return True
 
     async def _store(self, draft: ProviderDraft) -> str:
-        """The name it is kept under: that of the same server where it is there already, else a free one."""
+        """The name under which it is stored: that of the same server if it exists, else an unused one."""
         providers = self._bridge.engine.providers
         there: list[ProviderConfig] = await providers.list()
         same = next((each for each in there if (each.kind, each.base_url) == (draft.config.kind, draft.config.base_url)), None)
         if same is None:
-            taken = {each.name for each in there}
-            name = draft.config.name if draft.config.name not in taken else name_for(draft.config, taken)
+            used = {each.name for each in there}
+            name = draft.config.name if draft.config.name not in used else name_for(draft.config, used)
             same = draft.config.model_copy(update={"name": name})
             await providers.save(same, new=True)
         if draft.key:
@@ -314,7 +314,7 @@ class ModelStep(Step):
         return same.name
 
     def reset_form(self) -> None:
-        """What was typed is stored now: the form begins anew."""
+        """The input was stored: reset the form."""
         for choice in self.choices:
             choice.clear_input()
         self._choose(self.starter, focus=False)

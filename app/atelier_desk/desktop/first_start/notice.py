@@ -1,4 +1,4 @@
-"""The line that says what the starter model is, with the way to better ones."""
+"""The notice about the starter model, with a link to better ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from atelier_desk.support.i18n import N_
 
 
 def is_starter(provider: str, model: str) -> bool:
-    """Whether this is the built-in model that only does simple, guided requests."""
+    """Whether this is the built-in model, which only handles simple, guided requests."""
     return provider == builtin_type().kind and model == STARTER
 
 
 class StarterNotice(QWidget):
-    """``starter-notice``: hidden unless the model in use is the starter. ``better_models_requested`` opens the guide."""
+    """``starter-notice``: hidden unless the starter model is in use. ``better_models_requested`` opens the guide."""
 
     better_models_requested = Signal()
 
@@ -38,18 +38,18 @@ class StarterNotice(QWidget):
             look="link",
             on=lambda: self.better_models_requested.emit(),
         )
-        flow = FlowLayout(self, spacing=4)  # on two lines where the text is large
+        flow = FlowLayout(self, spacing=4)  # two lines with large text
         flow.addWidget(self._pill)
         flow.addWidget(self._link)
         self._speaks = self._covered = False
         self.hide()
 
     def set_model(self, provider: str, model: str) -> None:
-        """The model in use changed."""
+        """Set the model in use."""
         self._speaks = is_starter(provider, model)
         self.setVisible(self._speaks and not self._covered)
 
     def cover(self, covered: bool) -> None:
-        """Whether something else stands in the place of the conversation and its composer."""
+        """Set whether something else is shown in place of chat and composer."""
         self._covered = covered
         self.setVisible(self._speaks and not covered)

@@ -1,4 +1,4 @@
-"""The first and the last step: how it looks, and what to do first."""
+"""The first and last step: appearance, and examples."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ FACTS = (
     (
         "hard-drive",
         N_("Private and local"),
-        N_("Everything stays on this computer unless you connect a remote model server. An API key goes to its own service alone."),
+        N_("Everything stays on this computer unless you connect a remote model server. An API key is sent only to its own service."),
     ),
 )
-"""Icon, title and sentence of what a new person should know."""
+"""Icon, title and sentence of what a new user should know."""
 GOALS = (
     (N_("Calculate"), N_("What is 12% of 840?"), "calculator", N_("The agent calls a tool; open its card to see the details.")),
     (
@@ -51,12 +51,14 @@ GOALS = (
         N_("The agent asks you and continues with your answer."),
     ),
 )
-"""Three things the smallest model can do, each shows a part of the window: tool cards, the tasks, a question. One request each: the
-guided dialect takes a second sentence for a part of the first."""
+"""Examples that the smallest model can do: each shows a part of the window (tool cards, tasks, a question).
+
+They are single sentences, as the guided dialect treats a second one as part of the first.
+"""
 
 
 class Step(QWidget):
-    """A page: a title, a sentence, content. ``ready_changed`` fires when ``ready`` may have changed."""
+    """A page: a title, a sentence, content. ``ready_changed`` is emitted when ``ready`` may have changed."""
 
     ready_changed = Signal()
 
@@ -69,19 +71,19 @@ class Step(QWidget):
         self.column.addSpacing(6)
 
     def ready(self) -> bool:
-        """Whether "Next" may be pressed."""
+        """Whether "Next" is enabled."""
         return True
 
     def enter(self) -> None:
         """The step is shown."""
 
     async def leave(self) -> bool:
-        """Save, when the person goes on; False stays here."""
+        """Save when the user continues; False stays on this step."""
         return True
 
 
 class WelcomeStep(Step):
-    """Language and theme, both at once in force."""
+    """Language and theme, both applied at once."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -104,7 +106,7 @@ class WelcomeStep(Step):
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         for box in (self.language, self.theme):
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another language has longer words
+            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # labels are longer in other languages
         facts = fill(QVBoxLayout(), *(Fact(icon, title, text, self) for icon, title, text in FACTS), spacing=16)
         fill(self.column, form)
         self.column.addSpacing(12)
@@ -117,7 +119,7 @@ class WelcomeStep(Step):
         bind_text(self.intro, N_("A workbench where agents plan, use tools, ask you and remember."))
 
     def show_settings(self, settings: Settings, only: str = "") -> None:
-        """Show what is stored; ``only`` of one of the boxes, since the other may show what is chosen and not stored yet."""
+        """Show the stored settings; ``only`` in one of the boxes, as the other may have an unsaved selection."""
         for name, box in self.boxes.items():
             if only in ("", name):
                 box.setCurrentIndex(max(0, box.findData(getattr(settings, name))))
@@ -149,12 +151,12 @@ class Fact(QWidget):
 
 
 def label_of(variant: str, text: str, parent: QWidget) -> QLabel:
-    """A wrapped label with its text bound."""
+    """A wrapped label with a bound text."""
     return bind_text(label("", variant, parent, wrap=True), text)
 
 
 class GoalButton(QPushButton):
-    """A wide button: what it is, the very words that are sent, and what they show."""
+    """A wide button with the title of an example, the exact text sent, and what it shows."""
 
     def __init__(self, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -201,7 +203,7 @@ class GoalButton(QPushButton):
 
 
 class GoalStep(Step):
-    """Three goals to start with; ``goal_chosen(text)`` in the reader's language."""
+    """Three examples; ``goal_chosen(text)`` in the user's language."""
 
     goal_chosen = Signal(str)
 

@@ -1,4 +1,4 @@
-"""A tile of a service: a monogram and a name; and what has to be said to use it."""
+"""A service tile with a monogram and a name, and the fields needed to use it."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from atelier_desk.support.i18n import N_
 
 _ARROWS = frozenset({Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down})
 SIDE = 22
-"""Of a monogram, in logical pixels at 100 %."""
+"""Size of a monogram, in logical pixels at 100 %."""
 
 
 def letters(title: str) -> str:
-    """The first letter of a name, and a second capital inside its first word: ``OA`` for OpenAI, ``M`` for Mistral."""
+    """The first letter of a name, and a second capital of its first word: ``OA`` for OpenAI, ``M`` for Mistral."""
     word = title.split()[0]
     return (word[:1] + "".join(letter for letter in word[1:] if letter.isupper())[:1]).upper()
 
 
 class Monogram(QWidget):
-    """Letters of a name on a coloured ground, in place of a logo that is not ours to ship."""
+    """Letters of a name on a coloured background, in place of a logo that we may not ship."""
 
     def __init__(self, letter: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class Monogram(QWidget):
 
 
 class Tile(QPushButton):
-    """``choice-<name>``, a radio button by its look and its group."""
+    """``choice-<name>``, a radio button."""
 
     def __init__(self, name: str, title: Text, monogram: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class Tile(QPushButton):
         fill(QHBoxLayout(self), Monogram(monogram, self), (self._name, 1), margins=(10, 9, 10, 9), spacing=8)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows choose as they go, and the keyboard stays with the tiles; Tab leads on to the fields."""
+        """Arrows select, and the focus stays in the tiles; Tab moves on to the fields."""
         self.by_arrow = event.key() in _ARROWS
         super().keyPressEvent(event)
         self.by_arrow = False
@@ -88,14 +88,14 @@ class ModelBox(ComboBox):
 
 
 class TileChoice(QWidget):
-    """What a tile stands for, with the fields that it needs: an address, a key, a model.
+    """The service of a tile, with its fields: address, key, model.
 
     Attributes:
-        tile: what chooses it.
-        config: the server without what is typed; None for the built-in one. Its name is a
-            stand-in: which is free is known when it is stored.
-        proposed: the model that is taken where nothing else was chosen.
-        keys: the page where keys are made.
+        tile: its radio button.
+        config: the server without input; None for the built-in one. Its name is provisional: an unused one is chosen
+            when stored.
+        proposed: the default model.
+        keys: the web page where keys are created.
     """
 
     def __init__(
@@ -124,15 +124,15 @@ class TileChoice(QWidget):
         fill(QVBoxLayout(self), self.about, *fields, self.below, 1, margins=(0, 0, 0, 0), spacing=8)
 
     def fields(self) -> tuple[QLineEdit, ...]:
-        """What can be typed into, in its order."""
+        """The input fields, in order."""
         return tuple(each for each in (self.url, self.key, self.typed) if each is not None)
 
     def focus(self) -> None:
-        """The keyboard to the first field, or to the tile where there is none."""
+        """Focus the first field, or the tile if it has none."""
         (next((each for each in (self.url, self.key) if each is not None and not each.text()), None) or self.key or self.tile).setFocus()
 
     def offer(self, models: tuple[str, ...], chosen: str) -> None:
-        """What the server lists can be chosen from; that is no change of what is tried."""
+        """Set the server's models as choices; this does not count as a change of input."""
         self.model.blockSignals(True)
         self.model.clear()
         self.model.addItems(list(models))
@@ -141,12 +141,12 @@ class TileChoice(QWidget):
         self.model.setVisible(not self.model.isHidden() or bool(models))
 
     def complete(self) -> bool:
-        """Whether there is enough to be tried."""
+        """Whether the input is complete enough to test."""
         wanted = self.url if self.url is not None else self.key
         return self.isEnabled() and (wanted is None or bool(wanted.text().strip()))
 
     def draft(self) -> ProviderDraft | None:
-        """The provider as it is typed, None for the built-in one.
+        """The provider as entered, None for the built-in one.
 
         Raises:
             pydantic.ValidationError: the address is too long.
@@ -158,7 +158,7 @@ class TileChoice(QWidget):
         return ProviderDraft(config, self.key.text().strip() if self.key is not None else "")
 
     def clear_input(self) -> None:
-        """Clear what was typed."""
+        """Clear the input."""
         for line in (self.url, self.key):
             if line is not None:
                 line.clear()

@@ -1,1 +1,1 @@
-"""The folders that the agents of a workflow may use: granting them, taking them back, and whether they are trusted."""
+"""Workspace folders of a workflow: granting, revoking, and trust."""

@@ -1,4 +1,4 @@
-"""The folders of the workflow in the line above the messages: which, and whether they are trusted; a menu to change both."""
+"""The button in the header with the workflow's folders and their trust; its menu changes both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atelier_desk.support.text import visible
 
 
 class FolderButton(Picker):
-    """``workflow-folders``: the first folder's name and how many more there are; with none, an icon to grant one."""
+    """``workflow-folders``: the first folder's name and the number of others; without folders, an icon to add one."""
 
     def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,7 +30,7 @@ class FolderButton(Picker):
         bind(self._show)
 
     def open(self) -> None:
-        """Show the menu; with no folder and none of before, ask for one at once."""
+        """Show the menu; without current and recent folders, ask for one at once."""
         if not self._controller.folders and not self._controller.recent:
             self._controller.ask()
             return
@@ -50,8 +50,8 @@ class FolderButton(Picker):
                 )
                 continue
             if self._controller.trust_matters(folder):
-                said = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
-                said.setEnabled(False)
+                state = menu.addAction(theme().icon("shield", "ok" if trusted else "muted"), _(trust_text(trusted)))
+                state.setEnabled(False)
                 if not trusted:
                     menu.addAction(_("Trust this folder…"), partial(self._controller.ask_trust, [folder]))
                 if trusted is not False:
@@ -71,7 +71,7 @@ class FolderButton(Picker):
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
     def minimumSizeHint(self) -> QSize:
-        """Its icon, where there is no room for the name: that stands in the tool tip, too."""
+        """Only its icon, if there is no room for the name, which is also in the tool tip."""
         return QSize(self._width(""), theme().px(28))
 
     def _show(self) -> None:

@@ -1,4 +1,4 @@
-"""The granted folders of the workflow in view, or of the new one that the next message makes."""
+"""The workspace folders of the workflow in view, or of the new one that the next message creates."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 CHECK_DELAY_MS = 300
-"""Names in a folder come and go in bursts: one look is enough."""
+"""Milliseconds: changes in a folder come in bursts, so one check is enough."""
 RECENT = 4
-"""Folders of earlier workflows that are offered."""
+"""Number of recent folders offered."""
 _MAX_CHECKED = 50
-"""Workflows among which they are looked for."""
+"""Number of workflows searched for them."""
 _TURNS = frozenset({"workflow_start", "workflow_complete"})
 
 
 class FolderController(QObject):
-    """Knows the folders and changes them; what shows them asks it and listens to ``changed``.
+    """Owns the folders; views read its attributes and connect to ``changed``.
 
     Attributes:
-        workflow_id: empty while the next message begins a workflow.
-        folders: absolute.
-        for_new: those chosen for the workflow that the next message makes.
-        trusted: by folder, what was decided of it; None when nobody was asked.
-        instructed: those of the folders that hold files with instructions, so that trust makes a difference.
-        missing: those of the folders that are not there.
-        recent: folders of other workflows that are there and not granted here, the one used last first.
+        workflow_id: empty while the next message creates a workflow.
+        folders: absolute paths.
+        for_new: folders selected for the next new workflow.
+        trusted: the trust decision by folder; None if undecided.
+        instructed: the folders that hold files with instructions, so that trust makes a difference.
+        missing: folders that do not exist.
+        recent: existing folders of other workflows not granted here, most recently used first.
 
     Signals:
-        changed: other folders, another decision, or one went, came back or has instructions now; also other recent ones.
+        changed: folders, trust, existence or recent folders changed.
     """
 
     changed = Signal()
@@ -63,23 +63,22 @@ class FolderController(QObject):
             application.applicationStateChanged.connect(self._on_state)
         bridge.changed.connect(self._on_changed)
 
-    # -- what it knows ----------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow: Workflow | None) -> None:
-        """Another workflow is in view; None: the page of a new one."""
+        """Set the workflow in view; None for the page of a new one."""
         self.workflow_id = workflow.id if workflow is not None else ""
         self._show(workflow.workspace if workflow is not None else self.for_new)
 
     def turn_to(self, workflow_id: str) -> None:
-        """Another workflow is in view, and is being read: what is granted from now on is granted to it."""
+        """Another workflow is being loaded: folders granted from now on belong to it."""
         self.workflow_id = workflow_id
 
     def refresh_from(self, workflow: Workflow) -> None:
-        """The workflow in view was read again."""
+        """The workflow in view was reloaded."""
         if workflow.id == self.workflow_id and workflow.workspace != self.folders:
             self._show(workflow.workspace)
 
     def begun(self) -> None:
-        """The new workflow was made: it has the folders that were chosen for it."""
+        """The new workflow was created with the folders selected for it."""
         self.for_new = ()
 
     def _show(self, folders: tuple[str, ...]) -> None:
@@ -115,7 +114,7 @@ class FolderController(QObject):
 
     # -- whether they are there ---------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Look again whether the folders are there, and hold instructions."""
+        """Check again whether the folders exist and hold instructions."""
         if self.folders and self._bridge.ready:
             self._bridge.jobs.start(self._refresh(self.folders), f"folders there {id(self)}")
 
@@ -134,16 +133,18 @@ class FolderController(QObject):
         return missing, frozenset([folder for folder in there if await files.instruction_files((folder,))])
 
     def _watch(self) -> None:
-        """The system tells when a name in the folder above one comes or goes. Of what lies higher it tells nothing: that is looked at
-        when a turn begins or ends, and when the window comes to the front."""
+        """Watch the parent folders. Changes higher up are not reported by the system.
+
+        Those are checked when a turn begins or ends, and when the window is activated.
+        """
         if self._watcher is None:
             self._watcher = QFileSystemWatcher(self)
             self._watcher.directoryChanged.connect(lambda _path: self._debouncer.ask())
-        wanted, kept = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
-        if kept - wanted:
-            self._watcher.removePaths(list(kept - wanted))
-        if wanted - kept:
-            self._watcher.addPaths(list(wanted - kept))  # what is not there is not watched
+        wanted, watched = {str(Path(folder).parent) for folder in self.folders}, set(self._watcher.directories())
+        if watched - wanted:
+            self._watcher.removePaths(list(watched - wanted))
+        if wanted - watched:
+            self._watcher.addPaths(list(wanted - watched))  # missing paths cannot be watched
 
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id == self.workflow_id and not event.depth and event.chunk_type.value in _TURNS:
@@ -157,20 +158,18 @@ class FolderController(QObject):
         if topic == "file" and not key and self.folders:
             self._bridge.jobs.start(self._read(self.folders), f"folders {id(self)}")
 
-    # -- changing ---------------------------------------------------------------------------------------------------------------
     def ask(self) -> None:
-        """Let the person choose a folder."""
+        """Let the user choose a folder."""
         from atelier_desk.desktop.settings.files import ask_folder
 
         ask_folder(self._around, _("Grant a folder"), lambda path: self.grant([str(path)]))
 
     def grant(self, folders: Sequence[str]) -> None:
-        """Let agents use these folders, too; of those that hold files with instructions and nobody decided about, ask whether they are
-        trusted."""
+        """Grant these folders; ask about trust for undecided ones that contain files with instructions."""
         self._bridge.jobs.start(self._grant(self.workflow_id, tuple(dict.fromkeys(folders))))
 
     def replace(self, folder: str) -> None:
-        """Let the person choose a folder in the place of one that is not there."""
+        """Let the user choose a replacement for a missing folder."""
         from atelier_desk.desktop.settings.files import ask_folder
 
         def chosen(path: Path) -> None:
@@ -179,15 +178,15 @@ class FolderController(QObject):
         ask_folder(self._around, _("Choose folder"), chosen)
 
     def revoke(self, folder: str) -> None:
-        """Agents may not use this folder any more."""
+        """Revoke access to this folder."""
         self._bridge.jobs.start(self._revoke(self.workflow_id, folder))
 
     def ask_trust(self, folders: Sequence[str]) -> None:
-        """Ask whether these are trusted, with what that means and what is in them."""
+        """Ask whether these are trusted, explaining what that means and what they contain."""
         self._bridge.jobs.start(self._ask_trust(tuple(folders)))
 
     def trust(self, folders: Sequence[str], trusted: bool) -> None:
-        """Keep what the person decided, here and wherever these folders are used."""
+        """Store the trust decision, which applies wherever these folders are used."""
         self._bridge.jobs.start(self._trust(tuple(folders), trusted))
 
     async def _grant(self, workflow_id: str, folders: tuple[str, ...]) -> None:
@@ -199,14 +198,16 @@ class FolderController(QObject):
         await self._ask_where_needed(workflow_id, new)
 
     async def _replace(self, workflow_id: str, folder: str, other: str) -> None:
-        """In its place: relative paths of agents begin in the first folder."""
+        """Replace at the same position: agents resolve relative paths against the first folder."""
         folders = [other if each == folder else each for each in await self._granted(workflow_id)]
         await self._save(workflow_id, tuple(dict.fromkeys(folders)))
         await self._ask_where_needed(workflow_id, (other,))
 
     async def _ask_where_needed(self, workflow_id: str, folders: tuple[str, ...]) -> None:
-        """Ask about those nobody decided about, and only where there is something to trust: files with instructions. The others stay
-        untrusted, and the folder's menu can change that."""
+        """Ask about undecided folders with files with instructions.
+
+        Others stay untrusted, which the folder's menu can change.
+        """
         files = self._bridge.engine.files
         decided = await files.trusted(folders)
         undecided = [folder for folder in folders if decided[folder] is None and await files.instruction_files((folder,))]
@@ -223,7 +224,7 @@ class FolderController(QObject):
         await self._save(workflow_id, tuple(each for each in await self._granted(workflow_id) if each != folder))
 
     async def _granted(self, workflow_id: str) -> tuple[str, ...]:
-        """As it is stored: what is shown may be a moment old, and a folder must not be lost over it."""
+        """The stored folders: displayed ones may be outdated, and none must be lost."""
         return (await self._bridge.engine.workflows.get(workflow_id)).workspace if workflow_id else self.for_new
 
     async def _save(self, workflow_id: str, folders: tuple[str, ...]) -> None:
@@ -241,8 +242,10 @@ class FolderController(QObject):
 
 
 def files_of(data: QMimeData) -> list[str]:
-    """The files and folders among what is dragged or pasted. ``file://localhost/…`` and this machine's name are this machine, as the
-    drag-and-drop protocol of X11 writes them; a path of another machine keeps its ``//name`` and is not found.
+    """Dragged or pasted files and folders.
+
+    ``file://localhost/…`` and this machine's name are local, as written by X11's drag-and-drop protocol; a path of
+    another machine keeps its ``//name`` and is not found.
     """
     here = {"", "localhost", QSysInfo.machineHostName().casefold()}
     found: list[str] = []
@@ -256,5 +259,5 @@ def files_of(data: QMimeData) -> list[str]:
 
 
 def folders_of(data: QMimeData) -> list[str]:
-    """The folders of this machine among what is dragged or pasted."""
+    """Dragged or pasted folders of this machine."""
     return [path.rstrip("/") or "/" for path in files_of(data) if Path(path).is_dir()]

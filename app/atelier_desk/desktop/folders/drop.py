@@ -1,5 +1,9 @@
-"""What is dropped anywhere on the window: files go with the message; of folders the person says whether they do, too, or are worked in.
-Text, pictures and links go where the message is written when they are dropped on the conversation."""
+"""Drops anywhere on the window: files are attached.
+
+For folders the user chooses between attaching and granting access.
+
+Text, images and links dropped on the chat go to the composer.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,10 @@ from atelier_desk.support.i18n import ngettext
 
 
 class FolderDrop(QObject):
-    """Watches a window. What is inside and takes a drop itself, such as the composer, comes first.
+    """Watches a window for dropped folders. Children that accept drops themselves, such as the composer, come first.
 
     Args:
-        field: takes other things that are dropped on the widget around it, ``page``.
+        field: accepts other items dropped on its surroundings, ``page``.
     """
 
     def __init__(
@@ -58,7 +62,7 @@ class FolderDrop(QObject):
         return self._page.isVisible() and self._page.rect().contains(place)
 
     def _ask(self, folders: list[str], at: QPoint) -> None:
-        """Esc, or a click elsewhere, does neither. The menu is no dialog: the program that was dragged from goes on."""
+        """Ask what to do with them; Esc or a click elsewhere does nothing. A menu does not block the source program."""
         menu = QMenu(self._window)
         menu.setObjectName("folder-drop")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

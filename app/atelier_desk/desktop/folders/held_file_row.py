@@ -1,4 +1,4 @@
-"""A file that a program made and that waits for the person: its name, and Keep and Discard."""
+"""A new file waiting for approval: its name, Keep and Discard."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ WHY = N_("Agents follow this file, or programs run it, so it is held outside the
 
 
 class _Name(QPushButton):
-    """A path longer than the row gives way in its middle. It is shortened as it is painted: a text that was set while the layout
-    asks for heights would take away the layout's own figures in the middle of its work.
+    """A path elided in the middle.
+
+    It is elided while painting: setting a text during the layout's height calculation would invalidate the layout
+    itself.
     """
 
     def minimumSizeHint(self) -> QSize:
@@ -34,7 +36,7 @@ class _Name(QPushButton):
         option = QStyleOptionButton()
         self.initStyleOption(option)
         room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
-        room -= option.iconSize.width() + 4  # as much as a button leaves between its icon and its words
+        room -= option.iconSize.width() + 4  # a button's spacing between icon and text
         option.text = self.fontMetrics().elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
         QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
 
@@ -43,10 +45,10 @@ class HeldRow(QWidget):
     """``held-row``.
 
     Args:
-        told: gets a sentence when it could not be kept or discarded.
+        told: receives a message if keeping or discarding failed.
 
     Signals:
-        opened: its name was pressed.
+        opened: its name was clicked.
         answered: it was kept or discarded, here or elsewhere.
     """
 
@@ -98,7 +100,7 @@ class HeldRow(QWidget):
             button.setVisible(self.waits and self._bridge is not None)
 
     def settle(self) -> None:
-        """It was kept or discarded: there is nothing to answer any more."""
+        """It was kept or discarded: remove the buttons."""
         if self.waits:
             self.waits = False
             self._show()

@@ -1,4 +1,4 @@
-"""The question whether a folder is trusted: asked when it is granted, answered by one of two buttons, or left open."""
+"""The question whether a folder is trusted, asked when it is granted; may be left open."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.support.i18n import _, ngettext
 
 _NAMED = 5
-"""Files that are named."""
+"""Maximum number of files named."""
 
 
 def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], then: Callable[[bool], object]) -> QMessageBox:
-    """Ask; ``then`` gets the answer, and nothing when the question is left with Esc: such a folder is not trusted, and asked about again.
+    """Ask; ``then`` receives the answer.
+
+    After Esc it is not called: the folder stays untrusted and is asked about again.
 
     Args:
-        found: the files with instructions that are in the folders now.
+        found: the files with instructions in the folders.
     """
     box = MessageBox(parent, "trust-question")
     named = ngettext("Do you trust {folders}?", "Do you trust these folders?\n{folders}", len(folders), folders="\n".join(folders))
@@ -35,7 +37,8 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
         )
     )
     yes = box.add(_("Trust"), "trust-yes", QMessageBox.ButtonRole.YesRole)
-    no = box.add(_("Do not trust"), "trust-no", QMessageBox.ButtonRole.NoRole, "primary")  # Enter presses it: the safe answer looks like it
+    # Enter presses it: the safe answer is the default.
+    no = box.add(_("Do not trust"), "trust-no", QMessageBox.ButtonRole.NoRole, "primary")
     for button in (yes, no):
         button.clicked.connect(lambda _on=False, answer=button is yes: then(answer))
     # Neither button: closing decides nothing.
@@ -48,7 +51,7 @@ def ask_trust(parent: QWidget, folders: Sequence[str], found: Sequence[str], the
 
 
 def found_text(found: Sequence[str]) -> str:
-    """Which files with instructions there are."""
+    """Describe the files with instructions."""
     if not found:
         return _("There are no such files yet.")
     more = ["…"] if len(found) > _NAMED else []

@@ -1,4 +1,4 @@
-"""The granted folders as lines: name, whether its instructions are trusted (a click changes it), and taking it back."""
+"""The granted folders as rows: name, trust (a click changes it), and remove."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from atelier_desk.presentation.file_changes import GONE, trust_text
 from atelier_desk.support.i18n import N_, _
 
 MOST_LETTERS = 28
-"""Of the name of a folder on a button."""
+"""Maximum characters of a folder's name on a button."""
 
 
 class FolderRows(QWidget):
-    """``folder-rows``: hidden while there are none."""
+    """``folder-rows``: hidden if empty."""
 
     def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class FolderRows(QWidget):
 
 
 class RecentFolders(QWidget):
-    """``recent-folders``: folders of other workflows as buttons that grant them; hidden while there are none."""
+    """``recent-folders``: buttons that grant folders of other workflows; hidden if empty."""
 
     def __init__(self, desk: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
@@ -89,12 +89,12 @@ class RecentFolders(QWidget):
 
 
 def cut(name: str) -> str:
-    """A long name without its end."""
+    """A long name cut at its end."""
     return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"
 
 
 def short_path(folder: str) -> str:
-    """The folder's own name first: a path is cut at its end, and its beginning says least."""
+    """The folder's name before its parent: paths are cut at the end, and their beginnings are least informative."""
     path, home = Path(folder), Path.home()
     above = f"~/{path.parent.relative_to(home)}" if path.is_relative_to(home) and path != home else str(path.parent)
     return f"{path.name} · {above.removesuffix('/.')}" if path.name else folder

@@ -1,4 +1,4 @@
-"""Taking changes of files back from anywhere in the window: named first, and with both ways offered where somebody else wrote meanwhile."""
+"""Undo changes to files from anywhere in the window: files are named first, conflicts can be forced or skipped."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.files import UndoneChange
 
 SHOWN_AFTER_MS = 800
-"""Nothing is shown for what is over sooner."""
+"""Milliseconds before progress is shown."""
 
 
 def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: Callable[[str], object]) -> QMessageBox | None:
-    """Name the files and take their changes back after a yes; ``told`` gets what came of it. None when nothing is left to undo."""
+    """Confirm and undo changes to files; ``told`` receives the result. Returns None if nothing is left to undo."""
     alive = [change for change in changes if change.undoable]
     if not alive:
         told(_("There is nothing to undo."))
@@ -46,8 +46,10 @@ def ask_undo(bridge: Bridge, parent: QWidget, changes: Sequence[Change], told: C
 
 
 async def undo_changes(bridge: Bridge, parent: QWidget, workflow_id: str, ids: Sequence[str], *, force: bool = False) -> list[UndoneChange]:
-    """Take changes back, the newest first; gives what came of each. What takes over a second shows how far it is, and can be stopped: the
-    older changes stay then."""
+    """Undo changes, newest first; returns the result of each.
+
+    After ``SHOWN_AFTER_MS`` a progress dialog appears; cancelling keeps the older changes.
+    """
     parts = portions(ids)
     box = _Progress(parent, len(ids)) if len(parts) > 1 else None
     done: list[UndoneChange] = []
@@ -75,7 +77,7 @@ class _Progress(QProgressDialog):
         self.setValue(0)
 
     def show_progress(self, done: int) -> bool:
-        """Show how far it is; False when the person wants no more of it."""
+        """Show the progress; False if the user cancelled."""
         if not isValid(self) or self.wasCanceled():
             return False
         self.setValue(done)
@@ -102,12 +104,12 @@ async def _undo_changes(
 
 
 def can_be_forced(left: UndoneChange) -> bool:
-    """Whether it was left because somebody else wrote there: a person may say that this does not matter."""
+    """Whether it was skipped because of a later change by someone else, which the user may override."""
     return isinstance(left.problem, ConflictError)
 
 
 def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
-    """Why changes were left, each reason once."""
+    """Why changes were not undone, each reason once."""
     found: dict[str, None] = {}
     for each in left:
         if each.problem is not None and each.problem.code == "workspace_gone":
@@ -121,7 +123,10 @@ def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
 
 
 def ask_about_left(parent: QWidget, left: Sequence[UndoneChange], *, some: bool, anyway: Callable[[], object] | None = None) -> QMessageBox:
-    """``undo-both``: what was not undone and why. With ``anyway`` both ways are offered; ``some``: other changes were undone."""
+    """``undo-both``: what was not undone and why.
+
+    With ``anyway`` the user can force it; ``some``: other changes were undone.
+    """
     box = MessageBox(parent, "undo-both")
     box.setText(_("Some changes were not undone.") if some else _("Nothing was undone."))
     box.setInformativeText("\n\n".join(undo_left_text(left)))

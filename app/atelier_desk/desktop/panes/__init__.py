@@ -1,1 +1,1 @@
-"""Panes of the right rail: tasks, memory, reports, activity and the inbox of questions."""
+"""The panes: tasks, memory, reports, activity, inbox and others."""

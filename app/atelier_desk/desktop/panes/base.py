@@ -1,4 +1,4 @@
-"""What the panes of the right rail share: a heading with its buttons, jobs, short messages and undo."""
+"""Base of the panes: heading with buttons, jobs, toasts and undo."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 LEAST = (180, 90)
-"""Smallest a pane may be made, in pixels: three stacked ones must fit a small screen."""
+"""Minimum size of a pane in pixels: three stacked ones must fit a small screen."""
 _NO_LIMIT = 16_777_215
-"""The largest height of a widget, Qt's QWIDGETSIZE_MAX."""
+"""Qt's QWIDGETSIZE_MAX: no limit of the height."""
 RELOAD_MS = 120
-"""Changes that come close together make one reload."""
+"""Milliseconds; changes within this time cause a single reload."""
 
 
 def toast(widget: QWidget, text: str, action: str = "", on_action: Callable[[], object] | None = None) -> Toast:
-    """A short message over the widget's window."""
+    """Show a toast over the widget's window."""
     return toasts_of(widget).show(text, action, on_action)
 
 
 def offer_undo(widget: QWidget, text: str, undo: Callable[[], object]) -> Toast:
-    """Say over the widget's window that something was deleted; its button and the undo key bring it back."""
+    """Announce a deletion over the widget's window; its button and the undo shortcut restore the item."""
     return toasts_of(widget).offer_undo(text, undo)
 
 
 def toasts_of(widget: QWidget) -> ToastHost:
-    """One a window, shared by everything in it."""
+    """The toasts of a widget's window, shared by all its widgets."""
     window = widget.window()
     host = getattr(window, "toasts", None)
     if not isinstance(host, ToastHost):
@@ -49,17 +49,17 @@ def toasts_of(widget: QWidget) -> ToastHost:
 
 
 class Pane(QWidget):
-    """Base of the panes. ``set_workflow`` and ``on_stream`` are called by the window; ``topics`` are the changes that reload it.
+    """Base of the panes. The window calls ``set_workflow`` and ``on_stream``; changes of ``topics`` reload it.
 
-    A pane shows nothing of another workflow: ``workflow_id`` is empty until the first ``set_workflow``.
+    A pane shows nothing before the first ``set_workflow``: ``workflow_id`` is empty until then.
 
     Attributes:
-        column: what stands below the heading.
+        column: the layout below the heading.
 
     Signals:
-        filled: something came into an empty pane, or the last went.
-        counted: how many things are in it now.
-        waiting: how many things in it wait for the person now.
+        filled: an empty pane got content, or lost its last item.
+        counted: the number of items in it.
+        waiting: the number of items waiting for the user.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -93,43 +93,39 @@ class Pane(QWidget):
         self._folds = False
         bind(self._size_heading)
 
-    # what subclasses fill in ------------------------------------------------------------------------------------------------------
-
     def reload(self) -> None:
-        """Read everything again; called when the workflow or one of ``topics`` changed."""
+        """Load everything; called when the workflow or one of ``topics`` changed."""
         raise NotImplementedError
 
     def on_stream(self, event: StreamEvent) -> None:
-        """An event of any workflow; most panes only care for a few of their own workflow."""
+        """Handle an event of any workflow; most panes use only a few of their own workflow's."""
 
     def set_workflow(self, workflow_id: str) -> None:
-        """Show this workflow; empty shows none."""
+        """Show this workflow; empty for none."""
         if workflow_id != self.workflow_id:
             self.workflow_id = workflow_id
             self.open_gates()
             self.reload()
         if not workflow_id:
-            self.was_read()  # of no workflow there is nothing to read
+            self.was_read()  # without a workflow there is nothing to load
 
     def open_gates(self) -> None:
-        """Another workflow is shown at once, wherever the pointer is."""
+        """Show another workflow at once, even under the pointer."""
         for gate in self.findChildren(HoverGate):
             gate.own()
 
     def wait_with(self, empty: EmptyState) -> None:
-        """``empty`` says that the pane is being read until ``was_read``."""
+        """Show ``empty`` as loading until ``was_read``."""
         self._empty = empty
         empty.wait(True)
 
     def was_read(self) -> None:
-        """What the pane shows is what there is, for the first time or again."""
+        """The content was loaded, for the first time or again."""
         if self._empty is not None:
             self._empty.wait(False)
 
-    # folding ----------------------------------------------------------------------------------------------------------------------
-
     def fold_when(self, empty: EmptyState) -> None:
-        """While ``empty`` is what the pane shows it has nothing to show, and can be folded."""
+        """Let the pane fold while it shows ``empty``."""
         self._folds = True
         self.wait_with(empty)
         empty.installEventFilter(self)
@@ -137,12 +133,12 @@ class Pane(QWidget):
 
     @property
     def vacant(self) -> bool:
-        """There is nothing to show."""
+        """Whether the pane has nothing to show."""
         return self._folds and self._empty is not None and not self._empty.isHidden()
 
     @property
     def notable(self) -> bool:
-        """There is something for which a closed rail opens."""
+        """Whether its content opens a closed column."""
         return not self.vacant
 
     @property
@@ -150,7 +146,7 @@ class Pane(QWidget):
         return self._body.isHidden()
 
     def set_folded(self, on: bool) -> None:
-        """Leave the heading alone and say in it why there is nothing, or show everything."""
+        """Show only the heading with the reason why the pane is empty, or everything."""
         self._body.setVisible(not on)
         self.frame.setContentsMargins(12, 12, 12, 4 if on else 12)
         self._update_reason()
@@ -168,20 +164,18 @@ class Pane(QWidget):
             self.filled.emit()
         return super().eventFilter(watched, event)
 
-    # helpers ----------------------------------------------------------------------------------------------------------------------
-
     def schedule_reload(self) -> None:
-        """Reload a moment from now, once for many calls."""
+        """Reload after ``RELOAD_MS``, once for many calls."""
         self._reload_timer.ask()
 
     def add_tool(self, icon: str, action: Callable[[], object]) -> IconButton:
-        """A small button beside the heading."""
+        """Add a small button beside the heading."""
         button = control(IconButton(icon, parent=self), on=lambda: action())
         self.tools.addWidget(button)
         return button
 
     def add_key(self, key: str | QKeySequence.StandardKey, action: Callable[[], object], widget: QWidget | None = None) -> None:
-        """A key that works while ``widget`` (the pane, by default) or something in it has the keyboard."""
+        """Add a shortcut that works while ``widget`` (default: the pane) or a child has the focus."""
         shortcut = QShortcut(QKeySequence(key), widget or self)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.activated.connect(lambda: action())
@@ -190,9 +184,9 @@ class Pane(QWidget):
         toast(self, text)
 
     def _size_heading(self) -> None:
-        """As high as the buttons beside it, also while there are none.
+        """Give the heading the height of its buttons, even when there are none.
 
-        Not by the label's least height: a label keeps an earlier one in its size hint when the text becomes smaller.
+        Not through the label's minimum height, which would remain in its size hint when the text shrinks.
         """
         self._strut.changeSize(0, theme().px(28), QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._top.invalidate()

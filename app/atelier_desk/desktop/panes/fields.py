@@ -1,4 +1,4 @@
-"""Small corrections to Qt's own fields that every form needs."""
+"""Small corrections to Qt's form fields."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from atelier_desk.desktop.theme import theme
 
 
 def pad(spin: QAbstractSpinBox) -> None:
-    """Keep a spin box's text off its border: the style sheet's padding does not reach the line edit inside."""
+    """Add padding to a spin box's text, since the style sheet's padding does not reach its line edit."""
     spin.lineEdit().setTextMargins(theme().px(7), 0, 0, 0)

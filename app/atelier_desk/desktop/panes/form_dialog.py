@@ -1,4 +1,4 @@
-"""A small form in a dialog: labelled fields, what is wrong in place, Cancel and one main button. Opened, never run nested."""
+"""A form in a dialog: labelled fields, validation messages, Cancel and a main button. Non-blocking."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from atelier_desk.support.text import visible
 
 WIDTH = 440
 ON_SCREEN = 0.92
-"""Most of the screen's height and width a form takes: the window's frame needs some."""
+"""Maximum share of the screen's height and width: the window's frame needs some."""
 
 
 class FormDialog(QDialog):
-    """Subclasses add fields, then call ``finish``; ``problem`` says what keeps the form from being sent, ``submit`` sends it.
+    """Base of forms. Subclasses add fields, then call ``finish``; ``problem`` validates, ``submit`` sends.
 
-    The dialog stays open until ``close_done`` or ``show_error`` is called, so that nothing typed is lost when the engine refuses.
+    The dialog remains open until ``close_done`` or ``show_error`` is called, so no input is lost when the engine
+    refuses.
     """
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
@@ -43,7 +44,7 @@ class FormDialog(QDialog):
         bind(self._fit_later, on="look")
 
     def add_field(self, text: str, field: QWidget, hint: str = "") -> QLabel:
-        """A field under its label; the label is its accessible name."""
+        """Add a field below its label, which is its accessible name."""
         caption = label(text, "muted", self)
         caption.setBuddy(field)
         field.setAccessibleName(text)
@@ -61,7 +62,7 @@ class FormDialog(QDialog):
         self._column.addWidget(part)
 
     def finish(self, action: str) -> None:
-        """Add the line for problems and the buttons."""
+        """Add the validation message and the buttons."""
         self._error = control(label("", "error", self, wrap=True), "form-error")
         self._error.hide()
         self._cancel = QPushButton(_("Cancel"), self)
@@ -71,33 +72,33 @@ class FormDialog(QDialog):
         self._ok.setDefault(True)
         show_enter(self._ok)
         row = fill(QHBoxLayout(), 1, self._cancel, self._ok, spacing=8)
-        # Outside of what is scrolled: on a small screen, or with large text, the buttons are in view all the same.
+        # Outside the scroll area: the buttons stay visible on a small screen or with large text.
         self._foot = fill(QVBoxLayout(), self._error, row, margins=(24, 6, 24, 20), spacing=6)
         self._outer.addLayout(self._foot)
         self._column.addStretch(1)
         self.check()
 
     def problem(self) -> str:
-        """What is wrong, as a sentence; empty when the form may be sent."""
+        """The validation error as a sentence; empty if valid."""
         raise NotImplementedError
 
     def submit(self) -> None:
-        """Hand the values over; called only when there is no problem."""
+        """Send the values; called only if valid."""
         raise NotImplementedError
 
     def check(self) -> None:
-        """Look at the fields again; a problem is shown only once something was tried or typed too long."""
+        """Validate again; an error is shown only after an attempt to submit, or if a text is too long."""
         problem = self.problem()
         self._ok.setEnabled(not problem or not self._touched)
         self._show_problem(problem if self._touched else "")
 
     def show_error(self, text: str) -> None:
-        """The engine refused: the form stays as it is."""
+        """The engine refused: show why and keep the form."""
         self._ok.setEnabled(True)
         self._show_problem(text)
 
     def _show_problem(self, problem: str) -> None:
-        """What is wrong has its own lines: the dialog grows by what it needs, and fields keep theirs."""
+        """Show a validation error on lines of its own, growing the dialog so that fields keep their height."""
         if problem == self._error.text() and bool(problem) != self._error.isHidden():
             return
         self._error.setText(problem)
@@ -106,7 +107,7 @@ class FormDialog(QDialog):
             self._grow()
 
     def _grow(self) -> None:
-        """As high as its texts are in its width, which Qt does not look at by itself, and no higher than the screen."""
+        """Fit the height to the texts at this width, which Qt does not do, limited to the screen."""
         wide = max(self.width(), self._column.totalMinimumSize().width())
         parts = (self._column, self._foot)
         needed = sum(max(part.totalHeightForWidth(wide), part.totalMinimumSize().height()) for part in parts)
@@ -115,7 +116,7 @@ class FormDialog(QDialog):
             self.resize(min(wide, room.width()), min(max(needed, self.height()), room.height()))
 
     def _fit_later(self) -> None:
-        """With text of another size as large as if it were opened now, once all in it has the new size."""
+        """Resize after a change of text size, once all children have the new fonts."""
         if self.isVisible():
             QTimer.singleShot(0, self, self._fit)
 
@@ -128,7 +129,7 @@ class FormDialog(QDialog):
         self._grow()
 
     def close_done(self) -> None:
-        """The engine took it."""
+        """The engine accepted the values: close."""
         self.accept()
 
     def _press(self) -> None:
@@ -139,6 +140,6 @@ class FormDialog(QDialog):
             self.submit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter sends from any field, and presses the button that has the keyboard."""
+        """Enter submits from any field, or presses the focused button."""
         if not handle_enter(event, self, self._press):
             super().keyPressEvent(event)

@@ -1,4 +1,4 @@
-"""A pane of what is dear to read: it reads while it can be seen, one reading after the other, and not as often as things happen."""
+"""Panes that are slow to load: they load while visible, one load at a time, at a limited rate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SeenPane(Pane):
-    """``reload`` reads at once, ``refresh`` after ``refresh_ms``; out of sight either waits until it is shown."""
+    """``reload`` loads at once, ``refresh`` after ``refresh_ms``; both wait until the pane is visible."""
 
     def __init__(self, bridge: Bridge, refresh_ms: int, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -26,7 +26,7 @@ class SeenPane(Pane):
         self._refresh = Debouncer(self, refresh_ms, self._read_if_seen)
 
     async def read(self, workflow_id: str) -> None:
-        """Read everything of this workflow and show it, unless another one is in view by then."""
+        """Load this workflow and show it, unless another is in view by then."""
         raise NotImplementedError
 
     def reload(self) -> None:
@@ -34,7 +34,7 @@ class SeenPane(Pane):
         self._read_if_seen()
 
     def refresh(self) -> None:
-        """Something happened: read again a moment later, once for many calls."""
+        """Load again after a delay, once for many calls."""
         self._stale = True
         self._refresh.ask()
 
@@ -49,7 +49,7 @@ class SeenPane(Pane):
             self.jobs.start(self._read_once(self.workflow_id))
 
     async def _read_once(self, workflow_id: str) -> None:
-        """A reading is never cut short by the next one: where much happens, none would come to its end."""
+        """Loading is never cancelled by the next request: with frequent events it would never finish."""
         try:
             await self.read(workflow_id)
         finally:

@@ -1,7 +1,10 @@
-"""The list of panes. A pane registers itself when its module in ``panes/shown`` is imported; adding one is adding a file there.
+"""The registry of panes.
 
-``@pane("tasks", order=10, icon="list-todo", title=N_("Tasks"), command=N_("Show tasks"))`` stands above a ``Pane`` subclass, or above a
-function that makes one: the files are imported before the window is first painted, and what is dear to import can wait in a function.
+A pane registers itself when its module in ``panes/registered`` is imported; to add one, add a file there.
+
+``@pane("tasks", order=10, icon="list-todo", title=N_("Tasks"), command=N_("Show tasks"))`` decorates a ``Pane``
+subclass, or a function that creates one: the files are imported before the first paint, so slow imports belong in
+such a function.
 """
 
 from __future__ import annotations
@@ -18,12 +21,12 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
 
 Place = Literal["stack", "behind", "drawer"]
-"""One above the other in the right rail; as a tab behind the lowest of those; below the conversation, closed until it is asked for."""
+"""Stacked at the right; as a tab behind the lowest of those; or below the chat, closed by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaneHost:
-    """What a pane can be given when it is made."""
+    """What a pane receives when it is created."""
 
     bridge: Bridge
     presenter: QuestionPresenter
@@ -31,8 +34,13 @@ class PaneHost:
 
 @dataclass(frozen=True, slots=True)
 class PaneEntry:
-    """A registered pane. ``title`` and ``command``, the action that shows it, are English ``N_`` strings; ``order`` sorts, low first;
-    ``height`` is that of a stacked pane in pixels at 100 %.
+    """A registered pane.
+
+    Attributes:
+        title: an English ``N_`` string.
+        command: the label of the action that shows it, also an ``N_`` string.
+        order: sorts, lowest first.
+        height: of a stacked pane, in pixels at 100 %.
     """
 
     name: str
@@ -63,12 +71,12 @@ def pane(
     shortcut: str = "",
     keywords: str = "",
 ) -> Callable[[Made], Made]:
-    """Decorator that puts a pane on the list; a name that another module has is an error."""
+    """Register a pane; a name used by another module is an error."""
 
     def register(made: Made) -> Made:
-        taken = _entries.get(name)
-        if taken is not None and taken.make.__module__ != made.__module__:
-            raise ValueError(f"pane {name!r} is registered by {taken.make.__module__} already")
+        existing = _entries.get(name)
+        if existing is not None and existing.make.__module__ != made.__module__:
+            raise ValueError(f"pane {name!r} is registered by {existing.make.__module__} already")
 
         def make(host: PaneHost) -> Pane:
             return made(host.bridge) if isinstance(made, type) else made(host)
@@ -81,7 +89,7 @@ def pane(
 
 
 def panes() -> list[PaneEntry]:
-    """All panes of ``atelier_desk.desktop.panes.registered``, in their order."""
+    """All panes of ``atelier_desk.desktop.panes.registered``, in order."""
     from atelier_desk.desktop.panes import registered as package
 
     for module in pkgutil.iter_modules(package.__path__):

@@ -1,4 +1,4 @@
-"""Reports of the workflow: the list, and one of them as Markdown or as text to edit."""
+"""The reports pane: the list, or a report as Markdown or for editing."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class _List(QListWidget):
 
 
 class ReportsPane(Pane):
-    """``reports-pane``. Three states: nothing, the list, one report (read or edited)."""
+    """``reports-pane``. Three states: empty, the list, a report (viewed or edited)."""
 
     topics = ("report",)
 
@@ -105,8 +105,6 @@ class ReportsPane(Pane):
         self._set_editing(False)
         return self._reader
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self._open = ""
@@ -129,7 +127,7 @@ class ReportsPane(Pane):
             self._show()
 
     async def _fetch(self, workflow_id: str, name: str) -> None:
-        """Read a report's text; one that is not as it was written is shown all the same, and said to be so."""
+        """Load a report's text; a file changed since it was written is shown with a warning."""
         try:
             text, damaged = await self.bridge.engine.reports.read(workflow_id, name), False
         except StorageError as error:
@@ -157,14 +155,12 @@ class ReportsPane(Pane):
         else:
             self._stack.setCurrentWidget(self.list if count else self.empty)
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     @property
     def editing(self) -> bool:
         return self._pages.currentWidget() is self.editor
 
     def open(self, name: str) -> None:
-        """Read this report."""
+        """Open this report."""
         self.jobs.start(self._read(self.workflow_id, name), "load")
 
     async def _read(self, workflow_id: str, name: str) -> None:
@@ -175,20 +171,20 @@ class ReportsPane(Pane):
         self.view.setFocus()
 
     def close_report(self) -> None:
-        """Back to the list."""
+        """Return to the list."""
         self._open = ""
         self._set_editing(False)
         self._show()
         self.list.setFocus()
 
     def edit(self) -> None:
-        """Change the open report's text."""
+        """Edit the open report."""
         self.editor.setPlainText(self._text)
         self._set_editing(True)
         self.editor.setFocus()
 
     def accept(self) -> None:
-        """Take the open report's file as it is now."""
+        """Accept the current file of a report that was changed outside."""
         self.jobs.start(self._accept_report(self.workflow_id, self._open))
 
     async def _accept_report(self, workflow_id: str, name: str) -> None:
@@ -213,7 +209,7 @@ class ReportsPane(Pane):
         )
 
     def save(self) -> None:
-        """Store what was edited."""
+        """Save the edited report."""
         if self.editing and self._save.isEnabled():
             self._save.setEnabled(False)
             self.jobs.once("save", lambda: self._write(self.workflow_id, self._open, self.editor.toPlainText()))
@@ -235,7 +231,7 @@ class ReportsPane(Pane):
         text = await self.bridge.engine.reports.delete(workflow_id, name)
         self._open = ""
         done = _("Report “{name}” deleted", name=name)
-        if text is None:  # its file was gone before
+        if text is None:  # its file was already missing
             toast(self, done)
         else:
             again = partial(self._write, workflow_id, name, text)
@@ -243,7 +239,7 @@ class ReportsPane(Pane):
         await self._load(workflow_id)
 
     def export(self) -> None:
-        """Ask for a file and write the open report into it."""
+        """Ask for a file and export the open report."""
         text = self._text
 
         async def given() -> str:
@@ -256,5 +252,5 @@ class ReportsPane(Pane):
         ask_print(self.window(), self._open, self._text)
 
     def copy(self) -> None:
-        """Put the open report into the clipboard, with its form."""
+        """Copy the open report to the clipboard as rich text."""
         copy(self._text)

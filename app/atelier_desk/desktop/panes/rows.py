@@ -1,4 +1,4 @@
-"""Whose menu is asked for in a list, by pointer or by key."""
+"""Positions of context menus in lists."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QAbstractItemView
 
 
 def menu_place(view: QAbstractItemView, event: QContextMenuEvent) -> QPoint | None:
-    """Where on the screen a row's menu goes, None where there is no row: of the row that was clicked, or the current one by key.
+    """Screen position of a row's menu: of the clicked row, or the current one by key. None without a row.
 
-    A row that is clicked becomes the current one. Qt gives the menu key the middle of the list, which says nothing about the row.
+    A clicked row becomes current. For the menu key Qt would use the middle of the list, which is unrelated to the
+    row.
     """
     event.accept()
     clicked = event.reason() is QContextMenuEvent.Reason.Mouse

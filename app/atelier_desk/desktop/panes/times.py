@@ -1,4 +1,4 @@
-"""Times as a person says them, on top of the shared formats of numbers and sizes."""
+"""Formatting of times, based on the shared formats of numbers and sizes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["ago", "clock_time", "date_time", "decimal", "duration", "locale", "m
 
 
 def decimal(value: float, places: int = 1) -> str:
-    """A number with a fixed count of decimals."""
+    """A number with a fixed number of decimals."""
     return number(value, places)
 
 
 def duration(ms: float) -> str:
-    """Like everywhere, but milliseconds for what is over in a tenth of a second."""
+    """A duration; milliseconds if below a tenth of a second."""
     return f"{number(ms)}{NARROW}ms" if ms < 100 else _duration(ms)
 
 
@@ -39,7 +39,7 @@ def clock_minutes(when: datetime) -> str:
 
 
 def ago(when: datetime, now: datetime | None = None) -> str:
-    """How long ago, roughly; a date when it is more than a week."""
+    """A relative time in words; a date after a week."""
     seconds = ((now or utc_now()) - when).total_seconds()
     if seconds < 60:
         return _("just now")

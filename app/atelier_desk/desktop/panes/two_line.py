@@ -1,4 +1,4 @@
-"""List items of two lines: what each is, and small beneath it what is known of it."""
+"""List items of two lines: a title, and small facts below."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KeyRole = Qt.ItemDataRole.UserRole
 def two_line_item(
     view: QListWidget, key: str, title: str, facts: str, icon: str = "", role: Role = "muted", picture: QImage | None = None
 ) -> QListWidgetItem:
-    """Append an item; ``key`` identifies it, ``picture`` stands in place of the icon."""
+    """Append an item; ``key`` identifies it, ``picture`` replaces the icon."""
     item = QListWidgetItem()
     item.setData(KeyRole, key)
     show_row(item, ListRow(title, facts=facts, icon=icon or None, role=role, picture=picture))
@@ -26,7 +26,7 @@ def two_line_item(
 
 
 def style_list(view: QAbstractItemView, rows: RowDelegate | None = None) -> None:
-    """Make a list or a tree show rows, as wide as it is; ``rows`` paints them, else each is its item's own."""
+    """Set up a list or tree to show rows in its full width; ``rows`` paints them, else each is a widget of its item."""
     view.setProperty("rows", True)
     view.setItemDelegate(rows or RowDelegate(view))
     view.setMouseTracking(True)

@@ -1,1 +1,1 @@
-"""Projects on the screen: their list, search, graph and sources, in a window of their own."""
+"""The projects window: list, search, graph and sources."""

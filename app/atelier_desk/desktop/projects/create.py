@@ -1,4 +1,4 @@
-"""The form of a new project: its folder, its name, and what is to be done with it."""
+"""The form of a new project: folder, name, and options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CreateDialog(FormDialog):
     """``project-create``.
 
     Signals:
-        accepted_fields: name, folder (may be empty), whether it gets vectors, whether it is watched.
+        accepted_fields: name, folder (may be empty), whether it gets embeddings, whether it is watched.
     """
 
     accepted_fields = Signal(str, str, bool, bool)
@@ -65,17 +65,17 @@ class CreateDialog(FormDialog):
         ask_folder(self, _("Choose folder"), lambda path: self.folder.setText(str(path)))
 
     def _on_folder(self, text: str) -> None:
-        """The folder gives the name, until somebody writes another."""
+        """Suggest the folder's name, unless the user entered another."""
         if not self._named:
             self.name.setText(self._suggested(text.strip()))
         if hasattr(self, "_ok"):
             self.check()
 
     def _suggested(self, folder: str) -> str:
-        """The folder's name; with a number where a project of another folder has it."""
+        """The folder's name, with a number if another project uses it."""
         name = Path(folder).name[: limits.PROJECT_NAME]
         if not name or any(each.root == str(Path(folder).expanduser()) for each in self._known):
-            return name  # what is a project already says so by its name
+            return name  # an existing project is recognized by its name
         return free_name(name, self._known)
 
     def _on_name(self, text: str) -> None:

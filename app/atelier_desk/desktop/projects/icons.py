@@ -1,4 +1,4 @@
-"""The icons and colours of what a project holds."""
+"""Icons and colours of project contents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KIND_COLOURS: dict[EntityKind, str] = {
     EntityKind.PAGE: "keyword",
     EntityKind.IMAGE: "err",
 }
-"""By kind the token of the theme that paints it."""
+"""Theme token by kind of entity."""
 RELATION_COLOURS: dict[RelationKind, str] = {
     RelationKind.CONTAINS: "muted",
     RelationKind.IMPORTS: "warn",
@@ -33,4 +33,4 @@ RELATION_COLOURS: dict[RelationKind, str] = {
     RelationKind.MENTIONS: "teal",
     RelationKind.LINKS_TO: "ok",
 }
-"""The same by relation."""
+"""Theme token by kind of relation."""

@@ -1,4 +1,4 @@
-"""A line above the composer: a folder that agents got could be read as a project. Each folder is asked about once, for good."""
+"""A line above the composer offering to index a granted folder. Each folder is offered only once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OfferBar(QFrame):
     """``project-offer``.
 
     Signals:
-        begun: a sentence: a folder is being read now.
+        begun: a message that a folder is being indexed.
     """
 
     begun = Signal(str)
@@ -52,7 +52,7 @@ class OfferBar(QFrame):
         bind(self._apply_style)
 
     def refresh(self) -> None:
-        """See whether one of the folders in view is to be offered."""
+        """Check whether one of the current folders should be offered."""
         if self._seen != self._folders.folders:
             self._seen = self._folders.folders
             self._show("")
@@ -74,20 +74,18 @@ class OfferBar(QFrame):
         )
         self._text.setToolTip(folder)
 
-    # -- answers ----------------------------------------------------------------------------------------------------------------
-
     def accept(self) -> None:
-        """Make it a project and read it."""
+        """Create a project from the folder and index it."""
         self._answer(True)
 
     def refuse(self) -> None:
-        """Do not ask again for this folder: it can be indexed in the window of the projects."""
+        """Do not offer this folder again: it can be indexed in the projects window."""
         self._answer(False)
 
     def _answer(self, yes: bool) -> None:
         folder = self.folder
         if folder:
-            self._answered.add(folder)  # asked once, whatever becomes of the answer
+            self._answered.add(folder)  # offered once, whatever becomes of the answer
             self._show("")
             self.bridge.jobs.start(self._save_answer(folder, yes))
 

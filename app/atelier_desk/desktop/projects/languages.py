@@ -1,4 +1,4 @@
-"""Which languages a project is written in, as one bar and its key."""
+"""The languages of a project as a stacked bar with a legend."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from atelier_desk.support.number_format import NARROW, number
 
 COLOURS = ("accent", "teal", "warn", "ok", "keyword", "err", "function")
 MOST = len(COLOURS)
-"""Languages with a part of their own; the rest share the last part, which is grey."""
+"""Maximum number of languages shown separately; the others share a grey part."""
 
 
 def parts_of(languages: Mapping[str, int]) -> list[tuple[str, int]]:
-    """Languages by size, those past ``MOST`` as one, called by the empty name."""
+    """Languages by size; those beyond ``MOST`` are combined under the empty name."""
     order = sorted(((name, count) for name, count in languages.items() if count > 0), key=lambda each: (-each[1], each[0]))
     rest = sum(count for _name, count in order[MOST:])
     return [*order[:MOST], *([("", rest)] if rest else [])]
 
 
 def share_word(count: int, total: int) -> str:
-    """A share in percent; what is there is never 0."""
+    """A share in percent; never 0 for a positive count."""
     percent = 100 * count / max(1, total)
     return f"<{NARROW}1{NARROW}%" if percent < 1 else f"{number(round(percent))}{NARROW}%"
 
 
 class LanguageBar(QWidget):
-    """``language-bar``: the parts to scale, beneath them their names and shares on as many lines as they need."""
+    """``language-bar``: the parts to scale, with names and shares below on as many lines as needed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class LanguageBar(QWidget):
         bind_text(self, name=self._spoken)
 
     def show_languages(self, languages: Mapping[str, int]) -> None:
-        """Files by language."""
+        """Set the number of files by language."""
         self._parts = parts_of(languages)
         self.setVisible(bool(self._parts))
         bind_text(self, name=self._spoken)
@@ -61,7 +61,7 @@ class LanguageBar(QWidget):
         return language_word(language) if language or at < MOST else _("Others")
 
     def _texts(self) -> list[tuple[str, str]]:
-        """What is written for each part, and its colour."""
+        """Text and colour of each part."""
         total = sum(count for _name, count in self._parts)
         return [
             (f"{self._name(name, at)} {share_word(count, total)}", COLOURS[at] if at < MOST else "muted")
@@ -69,15 +69,15 @@ class LanguageBar(QWidget):
         ]
 
     def _places(self, width: int) -> tuple[list[tuple[int, int]], int]:
-        """Left edge and line of each name, and how many lines there are."""
-        metrics, look = QFontMetrics(theme().font(12)), theme()
+        """Left edge and line of each name, and the number of lines."""
+        metrics, style = QFontMetrics(theme().font(12)), theme()
         x, line, places = 0, 0, []
         for text, _colour in self._texts():
-            wide = look.px(14) + metrics.horizontalAdvance(text)
+            wide = style.px(14) + metrics.horizontalAdvance(text)
             if x and x + wide > width:
                 x, line = 0, line + 1
             places.append((x, line))
-            x += wide + look.px(14)
+            x += wide + style.px(14)
         return places, line + 1
 
     def heightForWidth(self, width: int) -> int:
@@ -90,33 +90,33 @@ class LanguageBar(QWidget):
         return QSize(theme().px(120), self.heightForWidth(max(200, self.width())))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         shape = QPainterPath()
-        shape.addRoundedRect(QRectF(0, 0, self.width(), look.px(10)), 5, 5)
+        shape.addRoundedRect(QRectF(0, 0, self.width(), style.px(10)), 5, 5)
         painter.setClipPath(shape)
         total = sum(count for _name, count in self._parts) or 1
         texts, x = self._texts(), 0.0
         for (_name, count), (_text, colour) in zip(self._parts, texts, strict=True):
             wide = self.width() * count / total
-            painter.fillRect(QRectF(x, 0, max(1.0, wide - 1), look.px(10)), look.colour(colour))
+            painter.fillRect(QRectF(x, 0, max(1.0, wide - 1), style.px(10)), style.colour(colour))
             x += wide
         painter.setClipping(False)
-        painter.setFont(look.font(12))
+        painter.setFont(style.font(12))
         places, _lines = self._places(self.width())
-        row, side = look.px(20), look.px(8)
+        row, side = style.px(20), style.px(8)
         for (left, line), (text, colour) in zip(places, texts, strict=True):
-            top = look.px(16) + line * row
+            top = style.px(16) + line * row
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.colour(colour))
+            painter.setBrush(style.colour(colour))
             painter.drawEllipse(QRectF(left, top + (row - side) / 2, side, side))
-            painter.setPen(QColor(look.tokens.muted))
-            painter.drawText(QRectF(left + look.px(14), top, self.width(), row), int(Qt.AlignmentFlag.AlignVCenter), text)
+            painter.setPen(QColor(style.tokens.muted))
+            painter.drawText(QRectF(left + style.px(14), top, self.width(), row), int(Qt.AlignmentFlag.AlignVCenter), text)
         painter.end()
 
     def event(self, event: QEvent) -> bool:
-        """The part under the pointer says how many files it is."""
+        """The tool tip shows the number of files of the part under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent) and event.pos().y() <= theme().px(12):
             total, x = sum(count for _name, count in self._parts) or 1, 0.0
             for at, (name, count) in enumerate(self._parts):

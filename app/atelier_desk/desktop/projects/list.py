@@ -1,4 +1,4 @@
-"""The projects on the left: each with its name and what is known of it in a line."""
+"""The list of projects: name and status of each."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class ProjectList(QListWidget):
 
     @property
     def chosen(self) -> str:
-        """Id of the chosen project, empty for none."""
+        """Id of the selected project, empty for none."""
         item = self.currentItem()
         return str(item.data(KeyRole)) if item is not None else ""
 
     def show_projects(self, projects: Sequence[Project], states: Mapping[str, IngestState]) -> None:
-        """Show these; the chosen one stays chosen, else the first is."""
+        """Show these projects; the selection stays if possible, else the first is selected."""
         if (list(projects), dict(states)) == (list(self.projects), dict(self.states)) and self.count():
             return
         chosen = self.chosen

@@ -1,4 +1,4 @@
-"""The page of one project: what it holds, how far its reading is, its switches, and what was not read."""
+"""The overview page of a project: contents, indexing progress, options, and skipped files."""
 
 from __future__ import annotations
 
@@ -40,13 +40,14 @@ class OverviewPage(QWidget):
     """``project-overview``.
 
     Attributes:
-        statistics: what the project holds, once it is ``counted``.
+        statistics: the project's contents, once ``counted``.
 
     Signals:
-        switched: name of the switch and its new state.
-        read_requested: read the project; True: everything anew, also what did not change.
-        allowed: a path that looks like a secret is to be read (True), or no longer (False).
-        pause_requested, rename_requested, delete_requested, search_requested, graph_requested: the button was pressed.
+        switched: name of the option and its new state.
+        read_requested: index the project; True: re-index everything, including unchanged files.
+        allowed: index a path that looks like a secret (True), or skip it (False).
+        pause_requested, rename_requested, delete_requested, search_requested, graph_requested: the button was
+            pressed.
     """
 
     switched = Signal(str, bool)
@@ -142,10 +143,8 @@ class OverviewPage(QWidget):
             box.clicked.connect(lambda on, name=name: self.switched.emit(name, on))
         return card
 
-    # -- showing ----------------------------------------------------------------------------------------------------------------
-
     def show_project(self, project: Project, counted: ProjectStatistics | None, problems: Sequence[FileProblem]) -> None:
-        """Show this one; without figures while they are being counted."""
+        """Show this project; without figures until they are counted."""
         self.counted = counted is not None
         self.project, self.statistics = project, (statistics := counted or ProjectStatistics())
         self.name.setText(project.name)
@@ -163,7 +162,7 @@ class OverviewPage(QWidget):
         self._update_texts()
 
     def show_state(self, state: IngestState | None) -> None:
-        """How far its reading is."""
+        """Show its indexing progress."""
         self.progress.show_state(state)
         self._update_texts()
 

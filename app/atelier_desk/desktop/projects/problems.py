@@ -1,4 +1,4 @@
-"""The files that were not read, or not wholly, and why; to be copied, and those that only look like secrets to be read after all."""
+"""Files that were skipped or partly indexed, with reasons; those that only look like secrets can be allowed."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from atelier_desk.domain.project import FileProblem
 from atelier_desk.support.i18n import N_, _, ngettext
 
 ROWS = 6
-"""Most that are shown without scrolling."""
+"""Maximum rows shown without scrolling."""
 
 
 class ProblemList(QWidget):
-    """``project-problems``; hidden while there are none. Ctrl+C copies the chosen rows, the button all of them.
+    """``project-problems``; hidden if empty. Ctrl+C copies the selected rows, the button all of them.
 
-    What a person let in though it looks like a secret is listed too, to be left out again.
+    Allowed files that look like secrets are listed too, so that they can be excluded again.
 
     Signals:
-        allowed: a path is to be read after all (True), or no longer (False).
+        allowed: index a path after all (True), or no longer (False).
     """
 
     allowed = Signal(str, bool)
@@ -56,7 +56,7 @@ class ProblemList(QWidget):
         self.hide()
 
     def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str] = ()) -> None:
-        """Show these of ``total``, and what is read though it looks like a secret."""
+        """Show these of ``total`` problems, and the allowed files that look like secrets."""
         self.setVisible(bool(problems or readable))
         if (list(problems), list(readable)) != (list(self.problems), list(self.readable)):
             self.problems, self.readable = tuple(problems), tuple(readable)
@@ -85,13 +85,13 @@ class ProblemList(QWidget):
         self._offer()
 
     def _offer(self) -> None:
-        """The button says what can be done with the one row that is chosen."""
+        """Show the action for the single selected row on the button."""
         path, read = self._chosen()
         self.allow.setVisible(bool(path))
         bind_text(self.allow, N_("Exclude again") if read else N_("Index"))
 
     def _chosen(self) -> tuple[str, bool]:
-        """The path of the chosen row where something can be said about it, and whether it is read."""
+        """The path of the selected row if it can be allowed or excluded, and whether it is indexed."""
         rows = [index.row() for index in self.list.selectedIndexes()]
         if len(rows) != 1:
             return "", False
@@ -109,7 +109,7 @@ class ProblemList(QWidget):
             self.list.setFixedHeight(self.list.sizeHintForRow(0) * min(ROWS, self.list.count()) + 4)
 
     def copy(self, *, whole: bool = False) -> None:
-        """The chosen rows, or all of them, as lines of path and reason."""
+        """Copy the selected rows, or all, as lines of path and reason."""
         rows = {index.row() for index in self.list.selectedIndexes()}
         lines = [f"{each.path}\t{each.localized(_)}" for each in self.problems]
         lines += ["\t".join((path, _("Indexed although it looks like a secret."))) for path in self.readable]

@@ -1,4 +1,4 @@
-"""How far the reading of a project is: stage, bar, the file it is at, and Pause."""
+"""Indexing progress of a project: stage, bar, current file, and Pause."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atelier_desk.support.i18n import N_
 
 
 class IngestProgress(QWidget):
-    """``ingest-progress``; hidden where nothing was read since the program began.
+    """``ingest-progress``; hidden if nothing was indexed since the program started.
 
     Signals:
         pause_requested, resume_requested: the button was pressed.
@@ -37,7 +37,7 @@ class IngestProgress(QWidget):
         self.hide()
 
     def show_state(self, state: IngestState | None) -> None:
-        """Show this."""
+        """Show this state."""
         self.state = state
         self.setVisible(state is not None)
         if state is None:
@@ -47,7 +47,8 @@ class IngestProgress(QWidget):
         bind_text(self.words, lambda: state_word(state))
         self._spinner.setVisible(running)
         self.bar.setVisible(running or paused)
-        self.bar.setRange(0, state.total if running else max(1, state.total))  # 0 to 0 runs on: the end is not known
+        # A range of 0 to 0 shows activity: the total is unknown.
+        self.bar.setRange(0, state.total if running else max(1, state.total))
         self.bar.setValue(state.done)
         self.path.setVisible(running and bool(state.path))
         self.path.setText(state.path)

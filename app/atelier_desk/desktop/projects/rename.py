@@ -1,4 +1,4 @@
-"""Another name for a project."""
+"""The dialog for renaming a project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of the search in projects: what was found and where, and of its text the part around the searched words."""
+"""Rows of the project search: what was found where, with an excerpt around the match."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PREVIEW_LINES = 2
 
 
 def preview_lines(found: ProjectHit, needle: str) -> list[str]:
-    """The lines of its text that say most: those with searched words, else its first; at most two."""
+    """The most informative lines, at most two: those that match, else the first."""
     text = found.preview or found.entity.docstring or found.entity.signature
     lines = [" ".join(line.split()) for line in text.splitlines()]
     lines = [line for line in lines if line]
@@ -21,12 +21,12 @@ def preview_lines(found: ProjectHit, needle: str) -> list[str]:
 
 
 def spoken(found: ProjectHit) -> str:
-    """The row for a screen reader."""
+    """The row's text for a screen reader."""
     return ", ".join(filter(None, (describe(found.entity), found.project, " ".join(found.preview.split())[:200])))
 
 
 def result_row(found: ProjectHit, needle: str) -> ListRow:
-    """Name and kind, at the end project, path and line; beneath, up to two lines of its text."""
+    """Name and kind; project, path and line at the end; up to two lines of text below."""
     entity = found.entity
     return ListRow(
         title_word(entity),

@@ -1,4 +1,4 @@
-"""Search in one project or in all: by words and meaning, narrowed to kinds, with a preview of each place found."""
+"""Search in one or all projects, by words and meaning, filtered by kind, with a preview of each result."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 DELAY_MS = 220
-"""After the last key before it is searched: who types does not wait for answers to half a word."""
+"""Milliseconds after the last key before searching."""
 MOST = 50
-"""Results that are shown."""
+"""Maximum number of results shown."""
 
 
 class SearchPage(QWidget):
-    """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down goes from the field into the list.
+    """``project-search-page``. Enter opens the source, Ctrl+Enter the graph; Down moves from the field to the list.
 
     Signals:
         source_requested, graph_requested: of this ``Entity``.
@@ -79,10 +79,8 @@ class SearchPage(QWidget):
         self._update_kinds()
         bind(self._fill, on="language")
 
-    # -- which ------------------------------------------------------------------------------------------------------------------
-
     def show_projects(self, projects: Sequence[Project]) -> None:
-        """The projects that can be searched."""
+        """Set the searchable projects."""
         rows = [(each.id, each.name) for each in projects]
         if rows == [(self.where.itemData(row), self.where.itemText(row)) for row in range(1, self.where.count())]:
             return
@@ -94,23 +92,24 @@ class SearchPage(QWidget):
             self.where.addItem(name, key)
         self.where.setCurrentIndex(max(0, self.where.findData(chosen)))
         self.where.blockSignals(False)
-        stale = any((each.entity.project_id, each.project) not in rows for each in self.found)  # of one that was deleted or renamed
+        # Of a project that was deleted or renamed.
+        stale = any((each.entity.project_id, each.project) not in rows for each in self.found)
         if stale or (chosen and not self.where.currentData()):
             self.search()
 
     def search_project(self, project_id: str) -> None:
-        """Search this one alone."""
+        """Search only this project."""
         self.where.setCurrentIndex(max(0, self.where.findData(project_id)))
 
     def enter(self, text: str = "") -> None:
-        """The keyboard goes into the field; with ``text`` that is looked for."""
+        """Focus the field; with ``text``, search for it."""
         if text:
             self.field.setText(text)
         self.field.setFocus()
         self.field.selectAll()
 
     def search(self) -> None:
-        """Ask the engine; an earlier question that still runs is dropped."""
+        """Query the engine; a running query is dropped."""
         self._debouncer.stop()
         self.jobs.start(self._search(self.field.text().strip()), "search")
 
@@ -152,8 +151,6 @@ class SearchPage(QWidget):
         mark(self.count, "error")
         bind_text(self.count, made(text))
 
-    # -- kinds ------------------------------------------------------------------------------------------------------------------
-
     def _open_kinds(self) -> None:
         menu = QMenu(self)
         menu.setObjectName("project-search-kind-menu")
@@ -171,7 +168,7 @@ class SearchPage(QWidget):
         menu.popup(self.kind_button.mapToGlobal(QPoint(0, self.kind_button.height())))
 
     def narrow(self, kinds: Sequence[EntityKind] | set[EntityKind]) -> None:
-        """Find these kinds alone; none means all."""
+        """Find only these kinds; none means all."""
         self.kinds = set(kinds)
         self._update_kinds()
         self.search()
@@ -186,8 +183,6 @@ class SearchPage(QWidget):
             return _(KIND_WORDS[next(iter(self.kinds))])
         return ngettext("{n} kind", "{n} kinds", len(self.kinds))
 
-    # -- choosing ---------------------------------------------------------------------------------------------------------------
-
     @property
     def chosen(self) -> Entity | None:
         """The entity of the current row."""
@@ -195,7 +190,7 @@ class SearchPage(QWidget):
         return found.entity if found is not None else None
 
     def open(self) -> None:
-        """The source of the current row; of what has none, the graph."""
+        """Open the source of the current row, or the graph if it has none."""
         entity = self.chosen
         if entity is not None:
             (self.source_requested if has_source(entity) else self.graph_requested).emit(entity)
@@ -207,12 +202,12 @@ class SearchPage(QWidget):
         menu = QMenu(self)
         menu.setObjectName("project-search-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        look = theme()
+        style = theme()
         if has_source(entity):
-            menu.addAction(look.icon("file-text"), _("Open the source"), lambda: self.source_requested.emit(entity))
-        menu.addAction(look.icon("waypoints"), _("Show in the graph"), lambda: self.graph_requested.emit(entity))
+            menu.addAction(style.icon("file-text"), _("Open the source"), lambda: self.source_requested.emit(entity))
+        menu.addAction(style.icon("waypoints"), _("Show in the graph"), lambda: self.graph_requested.emit(entity))
         if place_word(entity):
-            menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+            menu.addAction(style.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
         rect = self.list.visualRect(self.list.currentIndex())
         place = at if rect.contains(at) else rect.bottomLeft()
         menu.popup(self.list.viewport().mapToGlobal(place))

@@ -1,6 +1,6 @@
-"""The window of the projects: their list, and of the chosen one what it holds, its search, its graph and its sources.
+"""The projects window: a list, and overview, search, graph and sources of the selected project.
 
-A window of its own, and no page of the settings: a graph and a source need its room, and one reads them beside a conversation.
+A separate window, as graph and source need space and are used beside a chat.
 """
 
 from __future__ import annotations
@@ -42,12 +42,15 @@ SIZE = QSize(1160, 760)
 SIDE = 230
 RELOAD_MS = 150
 COUNT_S = 2.0
-"""So old may the figures of a project be while it is being read."""
+"""Maximum age in seconds of a project's figures while it is being indexed."""
 TABS = (N_("Overview"), N_("Search"), N_("Graph"), N_("Source"))
 
 
 class ProjectsWindow(QWidget):
-    """``projects-window``. Ctrl+1 to Ctrl+4 are its pages, Ctrl+F the search or, in a source, find, Ctrl+N a new project, Esc closes."""
+    """``projects-window``.
+
+    Ctrl+1 to Ctrl+4 select its pages, Ctrl+F searches or, in a source, finds, Ctrl+N creates, Esc closes.
+    """
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent, Qt.WindowType.Window)
@@ -82,8 +85,6 @@ class ProjectsWindow(QWidget):
         self._connect()
         self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
         bind_text(self, title=N_("Projects"))
-
-    # -- building ---------------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
         side = control(QWidget(self), look="side")
@@ -148,19 +149,17 @@ class ProjectsWindow(QWidget):
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
         find.activated.connect(self.find_here)
 
-    # -- what is shown ----------------------------------------------------------------------------------------------------------
-
     @property
     def project(self) -> Project | None:
-        """The chosen one."""
+        """The selected project."""
         return next((each for each in self.projects if each.id == self.list.chosen), None)
 
     def reload(self) -> None:
-        """Read everything again."""
+        """Reload everything."""
         self.jobs.start(self.load(), "load")
 
     async def load(self) -> None:
-        """Read the list, and what the chosen project holds."""
+        """Load the list, and the contents of the selected project."""
         self.projects = await self.bridge.engine.projects.list()
         states: dict[str, IngestState] = await self.bridge.engine.projects.states()
         self.list.show_projects(self.projects, states)
@@ -178,13 +177,13 @@ class ProjectsWindow(QWidget):
             if state is None or state.stage not in RUNNING:
                 self.code.refresh()
             if self.overview.project is None or self.overview.project.id != project.id:
-                self.overview.show_project(project, None, ())  # counting takes a while in a large one
+                self.overview.show_project(project, None, ())  # counting takes a while in a large project
             statistics, problems = await self._known(project.id, running=state is not None and state.stage in RUNNING)
             if project is self.project:
                 self.overview.show_project(project, statistics, problems)
 
     async def _known(self, project_id: str, *, running: bool) -> tuple[ProjectStatistics, Sequence[FileProblem]]:
-        """What a project holds. It is counted over the whole project: while it is being read, not for every file that is."""
+        """The project's statistics, cached during indexing: counting covers the complete project."""
         last = self._counted
         if running and last is not None and last[0] == project_id and time.monotonic() - last[1] < COUNT_S:
             return last[2], last[3]
@@ -194,7 +193,7 @@ class ProjectsWindow(QWidget):
         return statistics, problems
 
     def show_project(self, project_id: str) -> None:
-        """Choose a project."""
+        """Select a project."""
         self.list.choose(project_id)
 
     def _on_chosen(self, _project_id: str) -> None:
@@ -213,10 +212,10 @@ class ProjectsWindow(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and hasattr(self, "code"):
-            self.code.refresh()  # somebody may have changed the file meanwhile
+            self.code.refresh()  # the file may have changed meanwhile
 
     def _escape(self) -> None:
-        """Esc lets go of the chosen node first, empties the search or ends finding in a source, then closes."""
+        """Esc deselects a node, clears the search or closes the find bar first, then closes."""
         if self.graph.view.hasFocus() and self.graph.view.chosen >= 0:
             self.graph.view.choose(-1)
         elif self.search.field.hasFocus() and self.search.field.text():
@@ -232,10 +231,8 @@ class ProjectsWindow(QWidget):
             self.search.enter()
         self.code.refresh()
 
-    # -- pages ------------------------------------------------------------------------------------------------------------------
-
     def open_search(self, text: str = "") -> None:
-        """The search, in the chosen project; of a window that is only just opening once its projects are known."""
+        """Open the search in the selected project; a window just opened waits for its projects."""
         if self.project is None:
             self._search_wanted = text
             return
@@ -244,14 +241,14 @@ class ProjectsWindow(QWidget):
         self.search.enter(text)
 
     def find_here(self) -> None:
-        """Look for something: in the source that is shown, else in the project."""
+        """Find in the visible source, else search the project."""
         if self.pages.currentWidget() is self.code and self.code.entity is not None:
             self.code.open_find_bar()
         else:
             self.open_search()
 
     def open_graph(self, entity: Entity | None) -> None:
-        """The graph, at an entity or as it was; an empty one begins with the whole project."""
+        """Show the graph at an entity, or as it was; an empty one loads the complete project."""
         if entity is not None and entity.project_id != self.list.chosen:
             self.list.choose(entity.project_id)
         self.graph.show_project(self.project)
@@ -262,15 +259,13 @@ class ProjectsWindow(QWidget):
             self.graph.show_project_graph()
 
     def open_source(self, entity: Entity) -> None:
-        """The source of an entity, at its lines."""
+        """Show the source of an entity, at its lines."""
         self.tabs.setCurrentIndex(3)
         self.code.show_entity(entity)
         self.code.text.setFocus()
 
-    # -- workflow_actions ------------------------------------------------------------------------------------------------------------------
-
     def new_project(self, folder: str = "") -> CreateDialog:
-        """Ask for a new project."""
+        """Open the form of a new project."""
         form = CreateDialog(folder, self, self.projects)
 
         async def make(name: str, root: str, embedded: bool, watched: bool) -> None:
@@ -292,7 +287,7 @@ class ProjectsWindow(QWidget):
         return form
 
     def rename(self) -> RenameDialog | None:
-        """Ask for another name."""
+        """Open the form for renaming the project."""
         project = self.project
         if project is None:
             return None
@@ -330,7 +325,7 @@ class ProjectsWindow(QWidget):
         self.jobs.start(change())
 
     def read(self, *, force: bool = False) -> None:
-        """Read the chosen project; with ``force`` also what did not change, and an empty folder is believed."""
+        """Index the selected project; ``force`` includes unchanged files and accepts an empty folder."""
         project = self.project
         if project is None:
             return
@@ -342,7 +337,7 @@ class ProjectsWindow(QWidget):
         self.jobs.once(("read", project.id), work)
 
     def allow(self, path: str, yes: bool, project_id: str = "") -> None:
-        """Read a file of the chosen project that was left out as a secret, or leave it out again; either can be undone at once."""
+        """Index a file that was skipped as a secret, or skip it again; can be undone at once."""
         chosen = project_id or (self.project.id if self.project is not None else "")
         if not chosen:
             return
@@ -356,7 +351,7 @@ class ProjectsWindow(QWidget):
         self.jobs.once(("allow", path), work)
 
     def pause(self) -> None:
-        """Stop reading; going on begins where it stopped."""
+        """Pause indexing; it continues where it stopped."""
         project = self.project
         if project is None:
             return
@@ -368,7 +363,7 @@ class ProjectsWindow(QWidget):
         self.jobs.once(("pause", project.id), work)
 
     def delete(self) -> None:
-        """Ask, saying what goes, then forget the project."""
+        """Confirm, then delete the project."""
         project, found = self.project, self.overview.statistics
         if project is None:
             return
@@ -381,10 +376,10 @@ class ProjectsWindow(QWidget):
         shown = self.overview.project
         if self.overview.counted and shown is not None and shown.id == project.id:
             read = _("Its index is deleted: {things}.", things=", ".join(goes))
-        else:  # it was chosen just now, and is being counted
+        else:  # it was just selected and is being counted
             read = _("Its index is deleted.")
-        kept = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
-        details = " ".join(filter(None, (read, kept)))
+        note = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
+        details = " ".join(filter(None, (read, note)))
 
         async def work() -> None:
             await self.bridge.engine.projects.delete(project.id)
@@ -398,21 +393,21 @@ class ProjectsWindow(QWidget):
         project = self.project
         if project is None:
             return
-        look = theme()
+        style = theme()
         menu = QMenu(self)
         menu.setObjectName("project-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         state = self.list.states.get(project.id)
         if state is not None and state.stage in RUNNING:
-            menu.addAction(look.icon("pause"), _("Pause"), self.pause)
+            menu.addAction(style.icon("pause"), _("Pause"), self.pause)
         elif project.root:
-            menu.addAction(look.icon("refresh-cw"), _("Update index"), lambda: self.read())
-        menu.addAction(look.icon("search"), _("Search"), lambda: self.open_search())
-        menu.addAction(look.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
+            menu.addAction(style.icon("refresh-cw"), _("Update index"), lambda: self.read())
+        menu.addAction(style.icon("search"), _("Search"), lambda: self.open_search())
+        menu.addAction(style.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
         menu.addSeparator()
-        menu.addAction(look.icon("pencil"), _("Rename"), lambda: self.rename())
+        menu.addAction(style.icon("pencil"), _("Rename"), lambda: self.rename())
         loaded = _("Do not let agents search it") if project.loaded else _("Let agents search it")
-        menu.addAction(look.icon("eye-off" if project.loaded else "eye"), loaded, partial(self._switch, "loaded", not project.loaded))
+        menu.addAction(style.icon("eye-off" if project.loaded else "eye"), loaded, partial(self._switch, "loaded", not project.loaded))
         menu.addSeparator()
-        menu.addAction(look.icon("trash-2"), _("Delete…"), self.delete)
+        menu.addAction(style.icon("trash-2"), _("Delete…"), self.delete)
         menu.popup(at)

@@ -1,1 +1,1 @@
-"""Questions of agents on the screen: the queue, the dialog over the workflow's view, and the presenter that brings them together."""
+"""Questions and approvals on the screen: queue, dialogs, cards, and the presenter that coordinates them."""

@@ -1,4 +1,4 @@
-"""The text field of an answer: several lines, grows with its text, says when the limit comes near."""
+"""The text field of an answer: multi-line, grows with its text, shows a counter near the limit."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NEAR = 0.9
 
 
 class _Editor(TextField):
-    """Tab leaves the field; what sends, toggles an option or leaves is left to what it stands in.
+    """Tab leaves the field; keys that submit, toggle or close are left to its container.
 
     Signals:
-        resized: it has another width.
+        resized: its width changed.
     """
 
     resized = Signal()
@@ -46,9 +46,12 @@ class _Editor(TextField):
 
 
 class AnswerField(QWidget):
-    """``question-answer`` with its counter. ``lines`` is its height when empty; it grows to at most ``most`` lines, then scrolls.
+    """``question-answer`` with its counter.
 
-    ``limit`` is the longest text in characters.
+    Args:
+        lines: its height when empty.
+        most: its maximum height in lines, then it scrolls.
+        limit: maximum length of the text in characters.
     """
 
     changed = Signal()
@@ -73,24 +76,24 @@ class AnswerField(QWidget):
         return self.editor.toPlainText()
 
     def set_text(self, text: str) -> None:
-        """What was written before; writing goes on at its end."""
+        """Set a previously entered text, with the cursor at its end."""
         self.editor.setPlainText(text)
         self.editor.moveCursor(QTextCursor.MoveOperation.End)
 
     def set_placeholder(self, text: str) -> None:
-        """What stands in the empty field; what does not fit there is cut with an ellipsis, and whole in the tool tip."""
+        """Set the placeholder, elided to the field's width; the tool tip has the full text."""
         self._placeholder = text
         self._cut_placeholder()
 
     def _cut_placeholder(self) -> None:
-        # Of several lines none is full: words are not broken.
+        # Wrapped lines are not filled completely: words are not broken.
         room = int(self.editor.viewport().width() * (self._lines - (0.3 if self._lines > 1 else 0))) - 8
         cut = self.editor.fontMetrics().elidedText(" ".join(self._placeholder.split()), Qt.TextElideMode.ElideRight, max(room, 0))
         self.editor.setPlaceholderText(cut)
         self.editor.setToolTip(self._placeholder if cut.endswith("…") and not self._placeholder.endswith("…") else "")
 
     def over_limit(self) -> bool:
-        """Whether the text is longer than an answer may be."""
+        """Whether the text exceeds the limit."""
         return len(self.text()) > self._limit
 
     def _text_changed(self) -> None:

@@ -1,4 +1,4 @@
-"""The buttons of an approval card: yes, the wider yes, no with a reason, and the rules for always."""
+"""The buttons of an approval card: approve, wider approvals, reject with a reason, and permanent rules."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from atelier_desk.support.text import visible
 PADDING = 34
 """Pixels at 100 % beside the text of a button."""
 NEARLY = 0.75
-"""Share of a text that must stay when it is cut to fit into a line."""
+"""Minimum share of a text that remains when it is elided to fit a line."""
 
 
 class ApprovalButtons(QWidget):
-    """``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``, the menu of what always holds.
+    """The buttons of a pending request.
 
-    Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``: each for one press.
+    They are ``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``,
+    the menu of rules.
+
+    Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``, once per press.
     """
 
     allowed = Signal(object)
@@ -54,7 +57,7 @@ class ApprovalButtons(QWidget):
         bind(self._elide, on="look")
 
     def show_request(self, request: ApprovalRequest, *, waits: bool, rejecting: bool) -> None:
-        """The ways to decide about this one; none when it does not wait."""
+        """Show the possible decisions; none if the request is not pending."""
         self._run, *self._always = wording.choices(request)
         mark(self.approve, "" if wording.is_high(request) else "primary")
         mark(self.reject, "danger" if rejecting else "")
@@ -69,24 +72,24 @@ class ApprovalButtons(QWidget):
         self._elide()
 
     def allow(self, text: str, tip: str, *, can_allow: bool, can_reject: bool, unsettled: float) -> None:
-        """What can be pressed now; a yes is taken in ``unsettled`` seconds."""
+        """Enable what can be pressed now; approving is enabled after ``unsettled`` seconds."""
         self._texts[self.approve] = text
         self.approve.setAccessibleName(visible(text))
         self.approve.setToolTip(visible(tip))
         self.unsettled = unsettled
         for button in (self.approve, self.run, self.scope):
-            # One that has the keyboard keeps it: its presses go nowhere meanwhile.
+            # A focused button keeps the focus: its presses are ignored meanwhile.
             button.setEnabled(can_allow and (unsettled <= 0 or button.hasFocus()))
         self.reject.setEnabled(can_reject)
         self._elide()
 
     def arrange(self, width: int) -> None:
-        """Texts as long as ``width`` has room for."""
+        """Choose texts that fit into ``width`` pixels."""
         self._width = width
         self._elide()
 
     def scope_menu(self) -> QMenu:
-        """What can be allowed from now on; its entries are named ``approval-scope-always``, ``-tool``, ``-section`` and ``-server``."""
+        """The menu of rules: ``approval-scope-always``, ``-tool``, ``-section`` and ``-server``."""
         if self._menu is not None:
             self._menu.deleteLater()
         menu = self._menu = QMenu(self)
@@ -101,13 +104,13 @@ class ApprovalButtons(QWidget):
         menu.popup(self.scope.mapToGlobal(QPoint(0, self.scope.height() + 2)))
 
     def _elide(self) -> None:
-        whole = self._width - theme().px(PADDING)
-        beside = whole - self.scope.sizeHint().width() - self._row.spacing()
+        full = self._width - theme().px(PADDING)
+        remaining = full - self.scope.sizeHint().width() - self._row.spacing()
         for button, text in self._texts.items():
             shown = visible(text)
-            # A little shorter, where that saves a line: in a low pane the buttons take room from what is asked.
+            # Slightly shorter where that saves a line: in a low pane the buttons take space from the content.
             saves = button is self.run and not self.scope.isHidden()
-            room = beside if saves and beside > NEARLY * button.fontMetrics().horizontalAdvance(shown) else whole
+            room = remaining if saves and remaining > NEARLY * button.fontMetrics().horizontalAdvance(shown) else full
             cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room) if room > 0 else shown
             if button.text() != cut:
                 button.setText(cut)
@@ -115,7 +118,7 @@ class ApprovalButtons(QWidget):
                 button.setToolTip(shown if cut != shown else _("Allow more than this call"))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """No key decides before the card stood long enough."""
+        """Ignore keys until the card has been visible long enough."""
         return isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and self.unsettled > 0 and _presses(event)
 
 

@@ -1,6 +1,7 @@
-"""The approval card: what an agent wants to do, why it must ask, the exact arguments, and the ways to say yes or no.
+"""The approval card: what an agent wants to do, why it must ask, the exact arguments, and the decisions.
 
-The same card stands under a tool call in the transcript and in the inbox. It only shows and asks; ``ApprovalDesk`` decides with the engine.
+The same card is used under a tool call in the transcript and in the inbox. It only shows and asks;
+``ApprovalController`` decides with the engine.
 """
 
 from __future__ import annotations
@@ -38,11 +39,14 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 PREVIEW_MS = 300
-"""After a change of the arguments the diff is asked for anew, once."""
+"""Milliseconds after a change of the arguments before the diff is requested again."""
 
 
 class ApprovalCard(ApprovalFrame):
-    """``approval-card`` for one request. Besides the signals of its base: ``decided`` (an ``ApprovalStatus`` value) once."""
+    """``approval-card`` for one request.
+
+    Besides the signals of its base: ``decided`` (an ``ApprovalStatus`` value), once.
+    """
 
     decided = Signal(str)
 
@@ -62,8 +66,6 @@ class ApprovalCard(ApprovalFrame):
         self.approvals.watch(self, self.request)
         self._preview_changes()
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def _build(self) -> None:
         self.head = ApprovalHeader(self)
         self.head.show_requested.connect(lambda: self.show_requested.emit(self.request.workflow_id))
@@ -78,7 +80,7 @@ class ApprovalCard(ApprovalFrame):
             self.reason.editor,
             "approval-reason",
             name=N_("Reason for rejecting; the agent sees it"),
-            about=N_("Enter rejects with this reason, Shift+Enter breaks the line"),
+            about=N_("Enter rejects with this reason, Shift+Enter starts a new line"),
         )
         bind(self.reason.set_placeholder, lambda: _("Reason for rejecting (optional)"))
         self.reason.changed.connect(self._note_changed)
@@ -104,10 +106,8 @@ class ApprovalCard(ApprovalFrame):
         self.arguments.caret_moved.connect(self._follow_caret)
         fill(QVBoxLayout(body), self._decision, self._why, self._changes, self._details, self.arguments, 1, margins=(0, 0, 0, 0), spacing=8)
 
-    # what others call ---------------------------------------------------------------------------------------------------------------
-
     def show_request(self, request: ApprovalRequest) -> None:
-        """The same request as it is now; nothing that was typed is lost while it waits."""
+        """Update the request; typed text is preserved while it is pending."""
         was = self.request.status
         self.request = request
         mark(self, "approval" if self._open else "card")
@@ -119,20 +119,18 @@ class ApprovalCard(ApprovalFrame):
             self.decided.emit(request.status.value)
 
     def approve(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
-        """Allow, with the arguments as they are edited; wrong ones are shown and nothing is sent."""
+        """Approve with the arguments as edited; if invalid, show why and send nothing."""
         if self._can_allow():
             self._send(self._allow(scope, rules), self.request.id)
 
     def reject(self) -> None:
-        """Refuse, with what is written as the reason."""
+        """Reject with the reason entered."""
         if self._open and not self._busy and not self.reason.over_limit():
             self._send(self.approvals.reject(self.request.id, self.reason.text().strip()), self.request.id)
 
     def holds(self, request_id: str) -> bool:
-        """Whether it is about this request."""
+        """Whether the card shows this request."""
         return self.request.id == request_id
-
-    # deciding -----------------------------------------------------------------------------------------------------------------------
 
     @property
     def _open(self) -> bool:
@@ -142,12 +140,12 @@ class ApprovalCard(ApprovalFrame):
         return self._open and not self._busy and not self._rejecting and not self.arguments.problem
 
     def _allow_pressed(self, scope: ApprovalScope = ApprovalScope.ONCE, rules: Sequence[str] = ()) -> None:
-        """A person pressed it. What was pressed when the card had just come, or come to this place, was not meant for it."""
+        """Approve was pressed. Presses just after the card appeared or moved are ignored as unintended."""
         if not self.unsettled():
             self.approve(scope, rules)
 
     def _reject_pressed(self) -> None:
-        """The first press asks for the reason, the second one rejects."""
+        """The first press asks for the reason, the second rejects."""
         if self._rejecting:
             self.reject()
         elif self._open and not self._busy:
@@ -155,7 +153,7 @@ class ApprovalCard(ApprovalFrame):
             self.reason.editor.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _set_rejecting(self, on: bool) -> None:
-        """Show the field for the reason, or put it away with what was written there."""
+        """Show the field for the reason, or hide it, keeping its text."""
         if on == self._rejecting:
             return
         self._rejecting = on
@@ -185,7 +183,7 @@ class ApprovalCard(ApprovalFrame):
         return ""
 
     def _preview_changes(self) -> None:
-        """Ask the engine what the call would do to files, as its arguments stand."""
+        """Ask the engine how the call would change files, with the arguments as edited."""
         if self._open and self.request.effect in ("write", "network") and not self.arguments.problem:
             self.approvals.jobs.start(self._show_changes(self.arguments.changed_arguments()), f"preview {id(self)}")
 
@@ -197,12 +195,10 @@ class ApprovalCard(ApprovalFrame):
             problem = _("This call would fail: {problem}", problem=failure_text.in_words(error))
         if isValid(self) and arguments == self.arguments.changed_arguments():
             if changes and self._changes.isHidden() and not self.arguments.editing:
-                self.arguments.set_opened(False)  # the diff says it better
+                self.arguments.set_opened(False)  # the diff shows it better
             self._changes.show_changes(changes, problem)
-            self.moved()  # it grows, and the buttons go elsewhere
+            self.moved()  # it grows, which moves the buttons
             self.refit()
-
-    # drafts -------------------------------------------------------------------------------------------------------------------------
 
     def _note_changed(self) -> None:
         self._check()
@@ -223,7 +219,7 @@ class ApprovalCard(ApprovalFrame):
             self._restore_draft()
 
     def _restore_draft(self) -> None:
-        """What was typed in another card of this request, or before this one was made."""
+        """Restore text typed in another card of this request, or before this one was created."""
         draft, self._restoring = self.approvals.draft(self.request.id), True
         if draft.note != self.reason.text():
             self.reason.set_text(draft.note)
@@ -245,10 +241,8 @@ class ApprovalCard(ApprovalFrame):
             self.request = newer
             self._show_time()
 
-    # looks --------------------------------------------------------------------------------------------------------------------------
-
     def _check(self, *_args: object) -> None:
-        """What can be pressed now, and why not."""
+        """Enable or disable the buttons, and show the reason."""
         changed = self.arguments.editing and self.arguments.changed_arguments() is not None
         text, tip = wording.yes(self.request, changed)
         self.buttons.allow(
@@ -264,13 +258,13 @@ class ApprovalCard(ApprovalFrame):
             self.refit()
 
     def _arrange(self, width: int) -> None:
-        """Pills beside the title and texts of buttons as ``width`` allows it."""
+        """Fit pills beside the title, and button texts, into ``width`` pixels."""
         self.head.arrange(width)
         self.buttons.arrange(width)
         self._changes.fit(width)
 
     def _follow_caret(self) -> None:
-        """Keep the line that is typed in inside the scrolled part."""
+        """Keep the text cursor's line visible while typing."""
         editor = self.arguments.text
         at = editor.mapTo(self.body, editor.cursorRect().center())
         self.area.ensureVisible(at.x(), at.y(), 0, theme().px(24))
@@ -291,11 +285,11 @@ class ApprovalCard(ApprovalFrame):
         self._show_time()
         self._check()
 
-    # Qt -----------------------------------------------------------------------------------------------------------------------------
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """A allows and R asks for the reason to reject, while the card itself or one of its deciding buttons has the keyboard; Esc leaves
-        the reason."""
+        """A approves and R asks for the reason to reject, while the card or a decision button has the focus.
+
+        Esc leaves the reason.
+        """
         key = event.key()
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier and not event.isAutoRepeat()
         if key == Qt.Key.Key_Escape and self._rejecting and not self._busy:
@@ -308,7 +302,7 @@ class ApprovalCard(ApprovalFrame):
             self._reject_pressed()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Letters pressed on what does not decide, such as Copy, stop there. Enter in the reason rejects."""
+        """Stop letters typed on other buttons, such as Copy. Enter in the reason rejects."""
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             return False
         if watched is not self.reason.editor:

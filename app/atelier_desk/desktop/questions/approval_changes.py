@@ -1,4 +1,4 @@
-"""What a waiting call would do to files, as a diff in its card."""
+"""The file changes of a pending call as a diff in its card."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
 
 LINES = 400
-"""Lines of a diff that a card shows; the arguments have the rest."""
+"""Lines of a diff shown in a card; the arguments have the rest."""
 
 
 class ApprovalChanges(QWidget):
-    """``approval-changes``: each file with its diff, ``approval-diff-side`` to show both sides; hidden while there is none.
+    """``approval-changes``: each file with its diff, ``approval-diff-side`` for the side-by-side view.
 
-    ``fit(width)`` lays the diffs out, they are as high as their text.
+    Hidden if empty.
+
+    ``fit(width)`` lays out the diffs, which are as high as their text.
     """
 
     def __init__(self, parent: QWidget) -> None:
@@ -40,7 +42,7 @@ class ApprovalChanges(QWidget):
         self.hide()
 
     def show_changes(self, changes: Sequence[FileChange], problem: str = "") -> None:
-        """These instead; ``problem`` says why nobody can tell what the call would change."""
+        """Replace the changes; ``problem`` says why they cannot be determined."""
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         if tuple(changes) != self._changes:
@@ -49,7 +51,7 @@ class ApprovalChanges(QWidget):
         self.setVisible(bool(changes or problem))
 
     def fit(self, width: int) -> None:
-        """Lay out what is shown in this width."""
+        """Lay out for this width in pixels."""
         self._width = width
         for diff in self.diffs:
             diff.fit(width)
@@ -108,7 +110,7 @@ def _path(change: FileChange) -> str:
 
 
 def _counts(change: FileChange) -> tuple[str, str]:
-    """How much it is, to be shown and to be read aloud: lines, or the files that go along."""
+    """The size of a change as shown and as read aloud: lines, or the number of files affected."""
     if not change.files:
         added, removed = number(change.added), number(change.removed)
         return f"+{added} \N{MINUS SIGN}{removed}", _("{added} lines added, {removed} removed", added=added, removed=removed)

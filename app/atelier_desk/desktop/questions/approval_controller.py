@@ -1,6 +1,7 @@
-"""The one place of the window that knows the waiting approvals: their order, drafts, decisions, and the time their cards were seen.
+"""The window's only store of pending approvals: order, drafts, decisions, and the time their cards were visible.
 
-Cards come and go (one in the transcript, one in the inbox, both of the same request); what they share is here. There is one desk a bridge.
+Cards come and go, and a request can have two (in transcript and inbox); their shared state is here. There is one
+controller per bridge.
 """
 
 from __future__ import annotations
@@ -29,33 +30,35 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 LONGEST_MS = 2_000
-"""Most time one tick counts: a machine that slept did not show the card."""
+"""Maximum milliseconds counted per tick: a suspended machine did not show the card."""
 RELOAD_MS = 200
 SETTLE_S = 0.5
-"""Seconds in which a card takes no yes and no key after it appeared or the list of what waits changed: what is pressed then was meant for
-what stood there before."""
+"""Seconds in which a card accepts no approval and no key after it appeared or the list changed.
+
+Such a press was meant for what was there before.
+"""
 ENOUGH = 96
-"""Pixels of a card's height that must be on the screen for it to count as seen, or half of it if it is smaller than two of these."""
+"""Pixels of a card's height that must be visible for it to count as seen, or half of a card smaller than twice this."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a person did to a request and has not sent: ``arguments`` is the edited text, None while it is not edited."""
+    """Unsent user input for a request; ``arguments`` is the edited text, None if not edited."""
 
     arguments: str | None = None
     note: str = ""
 
 
 class ApprovalController(QObject):
-    """Waiting approvals over all workflows, oldest first.
+    """Pending approvals over all workflows, oldest first.
 
     Signals:
-        changed: the list is another one.
-        asked: a new request (``ApprovalRequest``) came in.
+        changed: the list changed.
+        asked: a new request (``ApprovalRequest``).
         updated: id of a request whose time, round or state changed.
         draft_changed: id and the widget that changed it; other cards of the request follow.
-        notice: a sentence worth a short message.
-        decided: a person decided one in this window; its id.
+        notice: a sentence to be shown as a toast.
+        decided: id of a request the user decided in this window.
     """
 
     changed = Signal()
@@ -93,23 +96,21 @@ class ApprovalController(QObject):
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
-    # what waits ---------------------------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
-        """Read what waits: after a start of the program it is asked again."""
+        """Load pending approvals, including those from before the program started."""
         self.jobs.start(self._reload(), "reload")
 
     def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
-        """What waits, oldest first; of one workflow or of all."""
+        """Pending approvals, oldest first; of one workflow or of all."""
         found = [each for each in self._requests.values() if workflow_id in (None, each.workflow_id)]
         return sorted(found, key=lambda each: (each.created_at, each.id))
 
     def together(self, requests: Iterable[ApprovalRequest] | None = None) -> list[tuple[ApprovalRequest, ...]]:
-        """These, by default all that wait, as they are shown: what may be allowed with one yes in one card."""
+        """Requests (default: all pending) grouped as displayed: each group can be approved at once in one card."""
         return together(self.pending() if requests is None else requests)
 
     def get(self, request_id: str) -> ApprovalRequest | None:
-        """The newest state of a request that waits, or was decided while this window was open."""
+        """The latest state of a request that is pending, or was decided while this window was open."""
         return self._requests.get(request_id) or self._decided.get(request_id)
 
     def __len__(self) -> int:
@@ -120,7 +121,7 @@ class ApprovalController(QObject):
             self._reload_timer.ask()
 
     def on_stream(self, event: StreamEvent) -> None:
-        """A request came, was asked again, or was decided."""
+        """A request was created, repeated or decided."""
         if isinstance(data := event.payload, ValidationRequired | ValidationResponse):
             self.jobs.start(self._fetch(data.validation_id))
 
@@ -128,14 +129,14 @@ class ApprovalController(QObject):
         async with self._reading:
             found = await self._bridge.engine.approvals.pending()
             waiting = {each.id: each for each in found or ()}
-            gone = [key for key in self._requests if key not in waiting]
+            removed = [key for key in self._requests if key not in waiting]
             before = list(self._requests)
             self._requests = waiting
             first = not self.read
             if self._announced is None:
                 self._announced = set(waiting)
             self.read = True
-            for key in gone:
+            for key in removed:
                 await self._load_request(key)
         for key in waiting:
             self.updated.emit(key)
@@ -146,15 +147,15 @@ class ApprovalController(QObject):
     async def _fetch(self, request_id: str) -> None:
         async with self._reading:
             request = await self._load_request(request_id)
-        told = self._announced = self._announced or set()
-        if request is not None and request.status is ApprovalStatus.PENDING and request_id not in told:
-            told.add(request_id)
+        announced = self._announced = self._announced or set()
+        if request is not None and request.status is ApprovalStatus.PENDING and request_id not in announced:
+            announced.add(request_id)
             self.asked.emit(request)
         self.changed.emit()
         self._time()
 
     async def _load_request(self, request_id: str) -> ApprovalRequest | None:
-        """Read one request and put it where it belongs; one that is gone with its workflow is forgotten."""
+        """Load a request and insert or update it; drop it if it was deleted with its workflow."""
         try:
             request: ApprovalRequest | None = await self._bridge.engine.approvals.get(request_id)
         except NotFoundError:
@@ -175,8 +176,6 @@ class ApprovalController(QObject):
                 self._decided[request.id] = request
         self.updated.emit(request.id)
 
-    # deciding -----------------------------------------------------------------------------------------------------------------------
-
     async def approve(
         self,
         request_id: str,
@@ -184,19 +183,19 @@ class ApprovalController(QObject):
         scope: ApprovalScope = ApprovalScope.ONCE,
         rules: Sequence[str] = (),
     ) -> None:
-        """Allow; whatever the engine raises comes out, and the request stays as it was."""
+        """Approve; errors of the engine are raised, and the request is unchanged then."""
         await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rules=rules)
         await self._fetch(request_id)
         self.decided.emit(request_id)
 
     async def reject(self, request_id: str, note: str = "") -> None:
-        """Refuse, with a reason for the agent."""
+        """Reject, with a reason for the agent."""
         await self._bridge.engine.approvals.reject(request_id, note=note)
         await self._fetch(request_id)
         self.decided.emit(request_id)
 
     async def approve_together(self, request_ids: Sequence[str]) -> None:
-        """Allow exactly these calls of one run, each for this once; see ``approve``."""
+        """Approve exactly these calls of one run, each once; see ``approve``."""
         try:
             await self._bridge.engine.approvals.approve_together(list(request_ids))
         finally:
@@ -206,11 +205,11 @@ class ApprovalController(QObject):
             self.decided.emit(request_id)
 
     def unsettled(self, since: float) -> float:
-        """Seconds until a card that stands there ``since`` this time of ``monotonic`` takes a yes; 0 when it does."""
+        """Seconds until a card visible since this time of ``monotonic`` accepts an approval; 0 if it does."""
         return max(0.0, max(since, self._list_at) + SETTLE_S - self.monotonic())
 
     def _note_list(self, *_args: object) -> None:
-        """What waits moves up or down when something comes or goes, be it decided here or elsewhere."""
+        """Cards move when one is added or removed, here or elsewhere."""
         now = tuple(self._requests)
         if now != self._list:
             self._list, self._list_at = now, self.monotonic()
@@ -219,15 +218,13 @@ class ApprovalController(QObject):
         return self._drafts.get(request_id, Draft())
 
     def save_draft(self, request_id: str, draft: Draft, source: QWidget) -> None:
-        """Remember what was typed, for every card of the request."""
+        """Store user input for all cards of the request."""
         if draft != self.draft(request_id):
             self._drafts[request_id] = draft
             self.draft_changed.emit(request_id, source)
 
-    # visible time -------------------------------------------------------------------------------------------------------------------
-
     def watch(self, card: QWidget, request: ApprovalRequest) -> None:
-        """A card of this request may be on the screen from now on."""
+        """Track the visibility of a card of this request."""
         self._cards = [*self._live_cards(), (weakref.ref(card), request.id)]
         card.destroyed.connect(self._card_gone)
         if request.status is ApprovalStatus.PENDING and request.id not in self._requests and request.id not in self._decided:
@@ -236,19 +233,19 @@ class ApprovalController(QObject):
         self._time()
 
     def remaining(self, request: ApprovalRequest) -> float | None:
-        """Seconds left to decide; None when it waits for ever."""
+        """Seconds left to decide; None without a timeout."""
         return request.timeout_s - request.seen_ms / 1000 if request.timeout_s > 0 else None
 
     def update_visibility(self) -> None:
-        """A card was shown or hidden: time counts from now on, or up to now."""
+        """A card was shown or hidden: start or stop counting its time."""
         self._clock.update_visibility()
 
     def tick(self) -> None:
-        """Once a second: tell the engine how long each request was seen, however many of its cards show it."""
+        """Once a second: report to the engine how long each request was visible, in however many cards."""
         self._clock.count()
 
     def _time(self) -> None:
-        """Turn the clock only while it has something to count."""
+        """Run the timer only while there is something to count."""
         if self._cards and any(each.timeout_s > 0 for each in self._requests.values()):
             self.update_visibility()
             if not self._clock.isActive():
@@ -257,7 +254,7 @@ class ApprovalController(QObject):
             self._clock.halt()
 
     def _in_sight(self) -> list[str]:
-        """Requests with a timeout of which a card can really be seen now, each once."""
+        """Requests with a timeout of which a card is visible, without duplicates."""
         found: dict[str, None] = {}
         for reference, request_id in self._live_cards():
             request, card = self._requests.get(request_id), reference()
@@ -273,7 +270,7 @@ class ApprovalController(QObject):
 
     async def _report(self, request_id: str, ms: int) -> None:
         left = await self._bridge.engine.approvals.seen(request_id, ms)
-        if not left:  # it ran out, or was decided elsewhere
+        if not left:  # it timed out, or was decided elsewhere
             await self._fetch(request_id)
 
     def _has_card(self, request_id: str) -> bool:
@@ -283,7 +280,7 @@ class ApprovalController(QObject):
         return [each for each in self._cards if (card := each[0]()) is not None and isValid(card)]
 
     def _card_gone(self, *_args: object) -> None:
-        """A card is being deleted; what is left of it goes once it is gone."""
+        """A card is being deleted; clean up afterwards."""
         QTimer.singleShot(0, self, self._prune)
 
     def _prune(self) -> None:
@@ -293,7 +290,7 @@ class ApprovalController(QObject):
 
 
 def seen(card: QWidget) -> bool:
-    """Whether a person can see this card now: its window is in front, and enough of the card is inside the scrolled views around it."""
+    """Whether the user can see this card: in an active window, and enough of it inside its scroll areas."""
     window = card.window()
     if not card.isVisible() or window.isMinimized() or not window.isActiveWindow():
         return False
@@ -301,6 +298,6 @@ def seen(card: QWidget) -> bool:
 
 
 def approval_controller(bridge: Bridge) -> ApprovalController:
-    """The bridge's desk, made when it is first asked for."""
+    """The bridge's controller, created on first use."""
     found = bridge.findChild(ApprovalController)
     return found if isinstance(found, ApprovalController) else ApprovalController(bridge)

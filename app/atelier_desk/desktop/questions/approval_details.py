@@ -1,4 +1,4 @@
-"""What a card shows of a request besides its arguments: the prompt and tools of an agent, the tasks of a batch, a plan."""
+"""Details of a request besides its arguments: an agent's prompt and tools, the tasks of a batch, a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atelier_desk.support.i18n import N_, _
 
 
 class ApprovalDetails(QWidget):
-    """``approval-details``; ``there`` is false when the request has nothing of the kind."""
+    """``approval-details``; ``there`` is False if the request has none."""
 
     def __init__(self, request: ApprovalRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +24,7 @@ class ApprovalDetails(QWidget):
         bind(self._build)
 
     def _build(self) -> None:
-        """Build everything anew: it is a few labels."""
+        """Rebuild everything: it is only a few labels."""
         while (item := self._column.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
@@ -77,7 +77,7 @@ class ApprovalDetails(QWidget):
                 text.setObjectName("approval-tools")
 
     def _commands(self, details: dict[str, Any]) -> None:
-        """Each command of a line with what it does, the files it changes, and what keeps it in."""
+        """Each command of a command line with its effect, the files it changes, and its sandbox."""
         commands = _objects(details.get("commands"))
         for place, command in enumerate(commands, 1):
             self._item(f"approval-command-{place}", str(command.get("text") or ""), "mono", _does(command, self._settings), "small")
@@ -118,18 +118,18 @@ _SANDBOX = {
 
 
 def _does(command: dict[str, object], settings: bool = False) -> str:
-    """What a command does; ``settings``: besides what those of its repository do."""
+    """The effect of a command; ``settings``: beyond what the repository's settings start."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":
         kind = _("Apart from these settings, it is read-only.")
     if command.get("kind") == "writes" and command.get("about"):
-        return _("Changes files ({name}).", name=command["about"])  # its reason says the same once more
+        return _("Changes files ({name}).", name=command["about"])  # its reason would repeat it
     because = _reason(command)
     return " ".join(filter(None, (kind, because)))
 
 
 def _reason(said: dict[str, object]) -> str:
-    """Why it is asked about, as a sentence; the texts are those of the table of commands."""
+    """The reason for asking, as a sentence; the texts are those of the command table."""
     if not said.get("reason"):
         return ""
     why = _(str(said["reason"]))

@@ -1,4 +1,4 @@
-"""What the card of one approval and that of several share: height, ring of the keyboard, how long they stand, deciding once."""
+"""Base of the cards of one and of several approvals: height, focus ring, delay before deciding, deciding once."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 MOST_HEIGHT = 460
-"""Tallest a card gets, in logical pixels at 100 %; what does not fit is scrolled inside, above the buttons."""
+"""Maximum height of a card, in logical pixels at 100 %; the part above the buttons scrolls."""
 LEAST_BODY = 20
-"""A line of what is scrolled, in logical pixels at 100 %: in a low pane the buttons go before it."""
+"""Minimum height of the scrolled part, in logical pixels at 100 %: in a low pane the buttons take precedence."""
 LEAST_WIDTH = 120
-"""Pixels, whatever the size of text: panes may be narrow."""
+"""Minimum width in pixels, regardless of text size: panes may be narrow."""
 SIDE = 12
 RING = 2.5
-"""Pixels of the line around a card that has the keyboard."""
+"""Width in pixels of the focus ring."""
 
 
 class ApprovalFrame(QFrame):
-    """A head, what is scrolled (``body``), an error and buttons, which a subclass puts into ``column``.
+    """A head, a scrolled part (``body``), an error and buttons, which subclasses add to ``column``.
 
-    ``fit(width)`` gives it the height it wants at that width and returns it; one in an ordinary layout fits itself when it is resized.
+    ``fit(width)`` sets and returns the height for that width; in an ordinary layout the card does so when it is
+    resized.
 
-    Signals: ``height_changed`` when it wants another height at the same width, ``show_requested(workflow_id)`` when the person wants to see
-    the conversation it belongs to.
+    Signals: ``height_changed`` when its height at the same width changes, ``show_requested(workflow_id)`` when the
+    user wants to see its workflow.
     """
 
     height_changed = Signal()
@@ -48,7 +49,7 @@ class ApprovalFrame(QFrame):
     def __init__(self, bridge: Bridge, parent: QWidget | None, name: str) -> None:
         super().__init__(parent)
         self.setObjectName(name)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # no click: a letter typed after it must not decide anything
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # not by click: a letter typed afterwards must not decide anything
         self.bridge, self.approvals = bridge, approval_controller(bridge)
         self._most: int | None = None
         self._busy = self._fitting = False
@@ -60,7 +61,8 @@ class ApprovalFrame(QFrame):
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Never as needed: a bar that comes and goes wraps the text anew each time, and Qt resizes without end, until the stack is full.
+        # Never on demand: a scroll bar that comes and goes rewraps the text, and Qt resizes until the stack
+        # overflows.
         self.area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.body = Body(self)
@@ -75,39 +77,35 @@ class ApprovalFrame(QFrame):
         self._settle.timeout.connect(self._check)
         self.approvals.changed.connect(self._check)
 
-    # what a subclass says -------------------------------------------------------------------------------------------------------------
-
     def _check(self, *_args: object) -> None:
-        """What can be pressed now."""
+        """Enable or disable the buttons."""
         raise NotImplementedError
 
     def _show(self) -> None:
-        """Say all of it as it is now."""
+        """Show the current state."""
         raise NotImplementedError
 
     def _arrange(self, width: int) -> None:
-        """Lay out what is inside for this width."""
+        """Lay out the content for this width."""
         raise NotImplementedError
 
     def _tallest(self) -> int:
-        """The usual limit, in logical pixels at 100 %."""
+        """The default maximum height, in logical pixels at 100 %."""
         return MOST_HEIGHT
 
-    # what others call -----------------------------------------------------------------------------------------------------------------
-
     def set_where(self, workflow: str) -> None:
-        """The workflow's name, shown where the card does not stand in its conversation; empty shows none."""
+        """Set the workflow's name, shown if the card is outside its workflow; empty for none."""
         self._where = workflow
         self._show()
 
     def limit_height(self, pixels: int | None) -> None:
-        """The tallest it may get, for example what its view has; None takes the usual."""
+        """Set the maximum height, for example that of the view; None for the default."""
         if pixels != self._most:
             self._most = pixels
             self.refit()
 
     def fit(self, width: int) -> int:
-        """Take the height the content wants at ``width``, no more than allowed; the buttons always stay in view."""
+        """Set the height for ``width``, within the maximum; the buttons are always visible."""
         self._fitting = True
         edges = self.column.contentsMargins()
         inner = width - edges.left() - edges.right() - 2
@@ -129,38 +127,38 @@ class ApprovalFrame(QFrame):
         return total
 
     def refit(self) -> None:
-        """Fit once the layouts have settled."""
+        """Fit after the layouts have settled."""
         if not self._fitting:
             QTimer.singleShot(0, self, self._fit_again)
 
     def moved(self) -> None:
-        """Its buttons stand elsewhere, or say something else: what is pressed at this moment was not meant for them."""
+        """Its buttons moved or changed their text: ignore presses at this moment."""
         self._since = self.approvals.monotonic()
         self._check()
 
     def unsettled(self) -> float:
-        """Seconds until a yes is taken; it is looked at again then."""
+        """Seconds until approving is possible; checked again then."""
         left = self.approvals.unsettled(self._since)
         if left:
             self._settle.start(int(left * 1000) + 1)
         return left
 
     def take_focus(self) -> None:
-        """The keyboard is led here: the card itself has it, and its parts follow with Tab."""
+        """Focus the card itself, from where Tab leads to its parts."""
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def stops(self) -> list[QWidget]:
-        """The card and what in it takes the keyboard, in the order of Tab."""
+        """The card and its focusable children, in tab order."""
         return [self, *tab_stops(self)]
 
     def show_error(self, text: str) -> None:
-        """The engine refused or failed: say so in place; everything entered stays."""
+        """Show an error of the engine; input is preserved."""
         bind_text(self._error, made(text))
         self._error.setVisible(bool(text))
         self.refit()
 
     def _send(self, work: Coroutine[object, None, None], *key: str) -> None:
-        """Have a decision taken; meanwhile nothing can be changed or sent twice."""
+        """Send a decision; meanwhile the card is disabled, so it cannot be sent twice."""
         had_keyboard = self.isAncestorOf(QApplication.focusWidget() or self.window())
 
         async def job() -> None:
@@ -172,14 +170,14 @@ class ApprovalFrame(QFrame):
             if isValid(self):
                 self._set_busy(False)
                 self.show_error(problem)
-                if problem and had_keyboard:  # its buttons were disabled meanwhile, and lost it
+                if problem and had_keyboard:  # its buttons were disabled meanwhile and lost the focus
                     self.take_focus()
             elif problem:
                 self.approvals.notice.emit(problem)
 
         self.show_error("")
         self._set_busy(True)
-        # The card may go as soon as the decision is known, and must not take it along.
+        # The card may be deleted when the decision is known, and must not cancel it.
         if self.approvals.jobs.once(("decide", *key), job) is None:
             work.close()
             self._set_busy(False)
@@ -194,10 +192,8 @@ class ApprovalFrame(QFrame):
         if self.width() > 0 and self.fit(self.width()) != before:
             self.height_changed.emit()
 
-    # Qt -------------------------------------------------------------------------------------------------------------------------------
-
     def minimumSizeHint(self) -> QSize:
-        """Whatever it holds, it may get narrow: its rows become columns then."""
+        """A small minimum: with little width, rows become columns."""
         return QSize(LEAST_WIDTH, theme().px(LEAST_BODY))
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -209,7 +205,7 @@ class ApprovalFrame(QFrame):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Its border is a line; while it has the keyboard itself, a ring that is seen from afar."""
+        """Paint the border, or the focus ring while the card itself has the focus."""
         super().paintEvent(event)
         if self.hasFocus():
             painter = QPainter(self)

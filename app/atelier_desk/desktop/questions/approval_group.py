@@ -1,6 +1,7 @@
-"""Approvals of one run that wait together: a line each, one yes for all of them, or one by one.
+"""Approvals of one run that wait together: a line each, to be approved at once or one by one.
 
-Which go together is said by ``policy.approvals.together``: no protected names, no taint, no high risk, nothing else that asks each time.
+``policy.approvals.together`` decides what is grouped: no protected files, no taint, no high risk, nothing else that
+asks each time.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class GroupLine(QWidget):
-    """``approval-line-<request id>``: what one call would do, its risk and what can be undone; ``approval-review-…`` opens its own card."""
+    """``approval-line-<request id>``: a call with its risk and undo; ``approval-review-…`` opens its own card."""
 
     def __init__(self, request: ApprovalRequest, group: ApprovalGroup) -> None:
         super().__init__(group.body)
@@ -65,7 +66,7 @@ class GroupLine(QWidget):
         bind_text(self.review)
 
     def arrange(self, width: int) -> None:
-        """Risk and button beside the text where ``width`` allows it, else below."""
+        """Put risk and button beside the text, or below it if ``width`` is too small."""
         side = self._risk.sizeHint().width() + self.review.sizeHint().width()
         across = side + theme().px(TITLE) <= width
         self._top.setDirection(QBoxLayout.Direction.LeftToRight if across else QBoxLayout.Direction.TopToBottom)
@@ -73,7 +74,7 @@ class GroupLine(QWidget):
             self.card.fit(width)
 
     def toggle(self) -> None:
-        """Open the card of this call alone, with its arguments, or put it away."""
+        """Show or hide the card of this call, with its arguments."""
         if self.card is None:
             self.card = ApprovalCard(self._group.bridge, self.request, self)
             self.card.height_changed.connect(self._group.refit)
@@ -89,7 +90,7 @@ class GroupLine(QWidget):
 
 
 class ApprovalGroup(ApprovalFrame):
-    """``approval-group`` for calls of one run that wait together; hosts treat it as an ``ApprovalCard``."""
+    """``approval-group`` for calls of one run that wait together; used by hosts like an ``ApprovalCard``."""
 
     def __init__(self, bridge: Bridge, requests: Sequence[ApprovalRequest], parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent, "approval-group")
@@ -124,11 +125,9 @@ class ApprovalGroup(ApprovalFrame):
         below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
         fill(self.column, line, self._lineage, below, (self.area, 1), self._error, buttons)
 
-    # what others call -----------------------------------------------------------------------------------------------------------------
-
     @property
     def requests(self) -> list[ApprovalRequest]:
-        """Those that have a line, in the order of the lines: what “Allow all” allows."""
+        """The requests with a line, in order: what “Allow all” approves."""
         return [line.request for line in self.lines.values()]
 
     @property
@@ -136,7 +135,7 @@ class ApprovalGroup(ApprovalFrame):
         return self.requests[0].workflow_id
 
     def show_requests(self, requests: Sequence[ApprovalRequest]) -> None:
-        """These wait together now. What has a line keeps it, with what is open in it."""
+        """Set the group's requests. Existing lines stay, including opened cards."""
         wanted = {each.id: each for each in requests}
         if list(wanted) == list(self.lines):
             return
@@ -170,23 +169,21 @@ class ApprovalGroup(ApprovalFrame):
         super().moved()
         self.refit()
 
-    # deciding -------------------------------------------------------------------------------------------------------------------------
-
     def _allow_pressed(self) -> None:
-        """Allow what is listed, as it was listed long enough to be read and pressed."""
+        """Approve the listed requests, as they were listed long enough."""
         if not (self._busy or self._begun() or self.unsettled()):
             listed = [each.id for each in self.requests]
             self._send(self.approvals.approve_together(listed), *listed)
 
     def _begun(self) -> bool:
-        """Whether something was typed for one of them: other arguments, a reason to reject. “All” would pass over it."""
+        """Whether there is input for one of them (edited arguments, a reason), which “Allow all” would ignore."""
         return any(self.approvals.draft(key) != Draft() for key in self.lines)
 
     def _check(self, *_args: object) -> None:
         left = self.unsettled()
         self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
-        told = _("Decide about the call that you have changed first") if self._begun() else _("Allow these calls, each for this once")
-        self.allow.setToolTip(told)
+        tip = _("Decide on the call you edited first") if self._begun() else _("Allow each of these calls once")
+        self.allow.setToolTip(tip)
 
     def _show(self) -> None:
         requests = self.requests
@@ -211,23 +208,23 @@ class ApprovalGroup(ApprovalFrame):
         self.refit()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """No key presses the button before it stood long enough."""
+        """Ignore keys on the button until it has been visible long enough."""
         key = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Select)
         return key and self.unsettled() > 0
 
 
 def card_for(bridge: Bridge, group: Sequence[ApprovalRequest], parent: QWidget) -> ApprovalCard | ApprovalGroup:
-    """The card of requests that are shown together; of one alone its own."""
+    """The card of a group of requests; for a single one an ``ApprovalCard``."""
     return ApprovalCard(bridge, group[0], parent) if len(group) == 1 else ApprovalGroup(bridge, group, parent)
 
 
 def group_key(group: Sequence[ApprovalRequest]) -> str:
-    """What stays the same while requests of a group come and go."""
+    """A key that is stable while requests join and leave the group."""
     return f"approval:{group[0].id}" if len(group) == 1 else f"approvals:{group[0].run_id}"
 
 
 def waiting_cards(within: QWidget) -> list[ApprovalCard | ApprovalGroup]:
-    """The cards of approvals that wait, as far as they are on the screen or can be scrolled to, the oldest first."""
+    """The visible or reachable cards of pending approvals, oldest first."""
     groups = [each for each in within.findChildren(ApprovalGroup) if each.isVisible() and each.lines]
     alone = [
         each

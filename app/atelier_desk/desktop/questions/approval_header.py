@@ -1,4 +1,4 @@
-"""The head of an approval card: what is wanted, by whom and where, how risky it is and how much time is left."""
+"""The head of an approval card: what is requested, by whom and where, its risk and the time left."""
 
 from __future__ import annotations
 
@@ -17,20 +17,23 @@ from atelier_desk.support.i18n import N_
 WARN_S = 15
 """Remaining seconds from which the time is shown as a warning."""
 TITLE = 200
-"""Room a title gets beside the pills, in logical pixels at 100 %; with less they go under it."""
+"""Minimum width of a title beside the pills, in logical pixels at 100 %; with less, they move below."""
 
 
 def loosen(text: QLabel) -> None:
-    """Let a wrapped text be as narrow as its card: Qt would keep room for a few words."""
+    """Let a wrapped text shrink with its card: Qt would reserve space for a few words."""
     policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
     policy.setHeightForWidth(True)
     text.setSizePolicy(policy)
 
 
 class ApprovalHeader(QWidget):
-    """``approval-title``, ``-undo``, ``-lineage``, ``-show`` and the pills ``approval-risk``, ``-time`` and ``-state``.
+    """What is requested, with pills for risk, time and state.
 
-    Signals: ``show_requested`` when the conversation is to be shown.
+    Its parts are ``approval-title``, ``-undo``, ``-lineage``, ``-show`` and the pills ``approval-risk``, ``-time``
+    and ``-state``.
+
+    Signals: ``show_requested`` when the user wants to see the workflow.
     """
 
     show_requested = Signal()
@@ -73,12 +76,12 @@ class ApprovalHeader(QWidget):
         fill(QVBoxLayout(self), line, self._call, self._undo, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
 
     def show_request(self, request: ApprovalRequest, where: str) -> None:
-        """Everything but the time; ``where`` is the workflow's name, empty where the card stands in its conversation."""
+        """Show everything except the time; ``where`` is the workflow's name, empty inside its own workflow."""
         line = wording.lineage(request.lineage, wording.agent_name(request))
         self._title.setText(wording.title(request))
-        told = wording.values(request)
-        self._call.setText(told)
-        self._call.setVisible(bool(told))
+        values = wording.values(request)
+        self._call.setText(values)
+        self._call.setVisible(bool(values))
         self._undo.setText(undo := undo_text(request) if request.status is ApprovalStatus.PENDING else "")
         self._undo.setVisible(bool(undo))
         self._lineage.setText(line)
@@ -93,17 +96,17 @@ class ApprovalHeader(QWidget):
         self._apply_style()
 
     def show_time(self, left: float | None, then: OnTimeout) -> bool:
-        """Seconds left to decide, None when nothing counts; True when the pill came or went."""
+        """Set the seconds left to decide, None for no timeout; returns True if the pill appeared or disappeared."""
         was = self._time.isHidden()
         self._time.setVisible(left is not None)
         if left is not None:
-            text, told = wording.time_left(left, then)
+            text, tip = wording.time_left(left, then)
             self._time.show_state(text, "err" if left <= WARN_S else "")
-            self._time.setToolTip(told)
+            self._time.setToolTip(tip)
         return was != self._time.isHidden()
 
     def arrange(self, width: int) -> None:
-        """Pills beside the title where ``width`` allows it; else under it, and one under the other."""
+        """Put the pills beside the title, or stack them below it if ``width`` is too small."""
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         pills = sum(pill.sizeHint().width() + 6 for pill in (self._risk, self._time, self._state) if not pill.isHidden())
         title = min(self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4, theme().px(TITLE))

@@ -1,4 +1,4 @@
-"""Approvals in a person's words: what is asked, why, how risky it is, who asks, and what a yes can reach."""
+"""Approvals in words: what is asked, why, how risky it is, who asks, and the scope of approving."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _COMMANDS = N_("Your settings ask before commands are run.")
 
 @dataclass(frozen=True, slots=True)
 class ApprovalChoice:
-    """One way to say yes: ``name`` ends the object name of its menu entry."""
+    """A way to approve: ``name`` is the suffix of its menu entry's object name."""
 
     name: str
     text: str
@@ -50,12 +50,12 @@ class ApprovalChoice:
 
 
 def agent_name(request: ApprovalRequest) -> str:
-    """Who asks."""
+    """The name of the agent that asks."""
     return request.agent_name or _("The agent")
 
 
 def tool_name(request: ApprovalRequest) -> str:
-    """The tool as people know it: its title in quotation marks, else its own name without its server's prefix, with its operation."""
+    """The tool's display name: its quoted title, else its name without the server prefix, with the operation."""
     if request.presentation.title:
         return _("“{name}”", name=_(request.presentation.title))
     name = bare_tool(request.tool)
@@ -63,65 +63,65 @@ def tool_name(request: ApprovalRequest) -> str:
 
 
 def summary(request: ApprovalRequest) -> str:
-    """The call in a line, in the words of its tool: ``New task: …``; a tool without words for it says its name with the values."""
+    """The call in one line, as described by its tool: ``New task: …``; otherwise the tool's name and the values."""
     shown = request.presentation
-    said = shown.summary.localized(_)
-    return said if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), said)))
+    text = shown.summary.localized(_)
+    return text if shown.summary.parts(_)[0] else " · ".join(filter(None, (_(shown.title), text)))
 
 
 def line(request: ApprovalRequest) -> str:
     """The call as a line of its own."""
-    said = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
-    return said[:1].upper() + said[1:]
+    text = action(request) or _team_title("", request.details).strip() or " · ".join(filter(None, (tool_name(request), summary(request))))
+    return text[:1].upper() + text[1:]
 
 
 def action(request: ApprovalRequest) -> str:
-    """What the call does, as it stands behind “wants to”; empty where nobody wrote such words for its tool."""
+    """The call as a phrase after “wants to”; empty if its tool has no such text."""
     from atelier_desk.tools.builtin import title_of
 
     shown = request.presentation.summary
-    said = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
-    return said[:1].lower() + said[1:]
+    text = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
+    return text[:1].lower() + text[1:]
 
 
 def bare_tool(name: str) -> str:
-    """A tool's name without the prefix that names its server."""
+    """A tool's name without the server prefix."""
     return name.removeprefix(_MCP).partition("__")[2] or name if name.startswith(_MCP) else name
 
 
 def tool_title(name: str) -> str:
-    """What people call a tool of which only the name is known."""
+    """The title of a tool known only by name."""
     from atelier_desk.tools.builtin import title_of
 
     return _(found) if (found := title_of(name)) else bare_tool(name)
 
 
 def title(request: ApprovalRequest) -> str:
-    """What is asked for, as one sentence without its full stop."""
+    """The request as a sentence without its full stop."""
     agent, details = agent_name(request), request.details
-    if say := _team_title(agent, details):
-        return say
+    if team := _team_title(agent, details):
+        return team
     if wanted := action(request):
         return _("{agent} wants to {action}", agent=agent, action=wanted)
     if request.server:
-        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence names it
+        tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence mentions it
         return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
     return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
 
 
 def values(request: ApprovalRequest) -> str:
-    """What the call is given, where the title says no more than its tool's name."""
+    """The arguments, if the title contains only the tool's name."""
     return "" if action(request) or _team_title("", request.details) else summary(request)
 
 
 def group_title(requests: Sequence[ApprovalRequest]) -> str:
-    """Of several calls that wait together."""
+    """The title of several calls that wait together."""
     count = len(requests)
     return ngettext("{agent} asks for {n} approval", "{agent} asks for {n} approvals", count, agent=agent_name(requests[0]))
 
 
 def _team_title(agent: str, details: dict[str, Any]) -> str:
-    """Of what starts agents or a plan; empty for other calls."""
+    """The title of calls that start agents or propose a plan; empty for others."""
     if details.get("sub_agent_name"):
         return _("{agent} wants to start the agent {name}", agent=agent, name=details["sub_agent_name"])
     if details.get("target_agent_name"):
@@ -136,7 +136,7 @@ def _team_title(agent: str, details: dict[str, Any]) -> str:
 
 
 def why(request: ApprovalRequest) -> str:
-    """The rule that asked."""
+    """The reason for asking: the rule that applied."""
     if request.reason == "selective":
         text = _(_COMMANDS if request.section == SHELL else _SELECTIVE[request.kind])
     elif request.reason == "rule":
@@ -146,18 +146,18 @@ def why(request: ApprovalRequest) -> str:
     if request.about:
         text = f"{text}\n{request.about}" if request.reason == "repository" else f"{text} ({request.about})"
     if request.round > 1:
-        text = " ".join(filter(None, (text, _("No decision was made in time, so it is asked again."))))
+        text = " ".join(filter(None, (text, _("No decision was made in time, so you are asked again."))))
     return text
 
 
 def risk(request: ApprovalRequest) -> tuple[str, PillKind]:
-    """The risk pill. What unknown settings of a repository start may do anything, however little the call itself does."""
+    """The risk pill. Unknown settings of a repository can run anything, however harmless the call itself is."""
     name: RiskName = "high" if is_high(request) else request.risk
     return _(RISKS[name]), _RISK_KINDS[name]
 
 
 def is_high(request: ApprovalRequest) -> bool:
-    """Whether the yes to it must not be the button that stands out."""
+    """Whether approving must not be the highlighted button."""
     return request.risk == "high" or request.reason == Concern.REPOSITORY
 
 
@@ -168,30 +168,30 @@ def lineage(above: Iterable[Ancestor], agent: str) -> str:
 
 
 def section_name(section: str) -> str:
-    """A section in the reader's words; an unknown one by its id."""
+    """A section's translated name; its id if unknown."""
     known = SectionRegistry()
     return _(known.get(section).name) if known.has(section) else section
 
 
 def is_lasting(request: ApprovalRequest) -> bool:
-    """Whether a plain yes holds for more than the call: one to the settings of a repository does, until they change."""
+    """Whether a plain approval covers more than the call: for a repository's settings, until they change."""
     return request.reason == "repository" and bool(request.always)
 
 
 def yes(request: ApprovalRequest, changed: bool) -> tuple[str, str]:
-    """The button that allows, and its tool tip; ``changed``: with other arguments."""
+    """The approve button's text and tool tip; ``changed``: the arguments were edited."""
     if is_lasting(request):
         return _("Allow these settings"), _("Allow this call, and git with these settings until they change (A)")
     return _("Allow as edited") if changed else _("Allow once"), _("Allow this call (A)")
 
 
 def choices(request: ApprovalRequest) -> list[ApprovalChoice]:
-    """The wider ways to say yes, the first for this run, the others always: for the like of it, the tool, its section or its server.
+    """The wider approvals: for this run, then permanent rules for similar calls, the tool, its section or its server.
 
-    What asks each time (a protected file, a rule that asks) no rule allows: a yes for ever would open the tool and still ask about this.
+    No rule can allow what asks each time, such as a protected file: it would open the tool and still ask.
     """
     if request.reason == "repository":
-        # Every yes to the settings of a repository holds until they change; this one for the run alone.
+        # Approving a repository's settings always holds until they change, unless limited to this run.
         return [ApprovalChoice("run", _("Allow these settings in this run only"), ApprovalScope.RUN, request.always)]
     name = tool_name(request) if request.presentation.title else bare_tool(request.tool)
     found = [ApprovalChoice("run", _in_run(request, name), ApprovalScope.RUN)]
@@ -228,7 +228,7 @@ def _in_run(request: ApprovalRequest, name: str) -> str:
 
 
 def _narrow(rule: str) -> str:
-    """A rule about one tool and some of its calls, by the name people know: ``“Write file” (~/notes.md)``."""
+    """A rule for one tool and some of its calls, by the tool's title: ``“Write file” (~/notes.md)``."""
     name, bracket, calls = rule.partition("(")
     known = tool_title(name)
     title = _("“{name}”", name=known) if known != name else name
@@ -236,13 +236,13 @@ def _narrow(rule: str) -> str:
 
 
 LONGEST_RULE = 80
-"""Characters of a rule that a menu shows."""
+"""Characters of a rule shown in a menu."""
 LONGEST_AGENT = 24
 """Characters of a sub-agent's name on a button."""
 
 
 def state(request: ApprovalRequest) -> tuple[str, PillKind]:
-    """The pill of a request that waits or was decided."""
+    """The status pill of a pending or decided request."""
     words: dict[ApprovalStatus, tuple[str, PillKind]] = {
         ApprovalStatus.PENDING: (_("waiting for you"), "warn"),
         ApprovalStatus.APPROVED: (_("allowed"), "ok"),
@@ -253,7 +253,7 @@ def state(request: ApprovalRequest) -> tuple[str, PillKind]:
 
 
 def decision(request: ApprovalRequest) -> str:
-    """What was decided, by whom and how far it reaches; empty while it waits."""
+    """What was decided, by whom, and its scope; empty while pending."""
     if request.status is ApprovalStatus.PENDING:
         return ""
     timed_out = request.decided_by == "timeout"
@@ -272,7 +272,7 @@ def decision(request: ApprovalRequest) -> str:
 
 
 def rejection(decided_by: str, note: str) -> str:
-    """Who said no, and why. Only a person's own reason is shown: other notes are written for the agent."""
+    """Who rejected it, and why. Only a user's own reason is shown: other notes are written for the agent."""
     if decided_by == "timeout":
         return _("Rejected: no decision was made in time.")
     if note == NOBODY_TO_ASK:
@@ -282,10 +282,10 @@ def rejection(decided_by: str, note: str) -> str:
 
 def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
     """The time pill and its tool tip."""
-    whole = max(0, round(seconds))
+    rounded = max(0, round(seconds))
     words = {
         OnTimeout.REJECT: _("Then it is rejected."),
         OnTimeout.APPROVE: _("Then it is allowed."),
         OnTimeout.ASK_AGAIN: _("Then it is asked again."),
     }
-    return _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"), words[then]
+    return _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"), words[then]

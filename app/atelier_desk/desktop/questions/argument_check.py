@@ -1,4 +1,4 @@
-"""Edited arguments: whether they are JSON, whether the tool takes them, and if not, why, in the reader's words."""
+"""Validation of edited arguments: JSON syntax, then the tool's schema, with translated errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SYNTAX = {
     "Invalid control character at": N_("a line break or tab inside a string must be written \\n or \\t"),
     "Invalid \\escape": N_("a backslash inside a string must be doubled"),
     "Invalid \\uXXXX escape": N_("\\u needs four hexadecimal digits"),
-    "Extra data": N_("there is something after the end"),
+    "Extra data": N_("unexpected text after the end"),
 }
 
 
@@ -31,7 +31,7 @@ def pretty(arguments: Mapping[str, object]) -> str:
 
 
 def parse(text: str) -> tuple[dict[str, object] | None, str]:
-    """The object in ``text``, or None and what is wrong with it."""
+    """The object in ``text``, or None and the error."""
     try:
         found = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -45,14 +45,14 @@ def parse(text: str) -> tuple[dict[str, object] | None, str]:
 
 
 def refusal(error: ToolError) -> str:
-    """Why the tool does not take some arguments."""
+    """Why the tool rejects some arguments."""
     from atelier_desk.tools.validation import InvalidArgumentsError
 
     return error.explained(number) if isinstance(error, InvalidArgumentsError) else error.localized(_)
 
 
 class _RefusedError(ValueError):
-    """JSON that Python reads and no tool should get; the text is for the reader."""
+    """JSON that Python accepts but tools must not receive; the text is for the user."""
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -65,4 +65,4 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> object:
-    raise _RefusedError(_("{name} is not a number a tool can be given.", name=name))
+    raise _RefusedError(_("{name} is not a number that tools accept.", name=name))

@@ -1,4 +1,4 @@
-"""The exact arguments of a call: folded or open, copied, and edited with what is wrong said below."""
+"""The exact arguments of a call: collapsible, copyable, and editable with validation below."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from atelier_desk.domain.approval import same_arguments
 from atelier_desk.support.i18n import N_, _
 
 SHOWN_CHARS = 20_000
-"""Characters the view shows; copying and editing have all of them."""
+"""Maximum characters shown; copying and editing include all."""
 CHECK_MS = 250
 _COPIED_MS = 1600
 
 
 class _Text(TextField):
-    """As tall as its text; the wheel scrolls what is around it, Tab leaves it, Ctrl+Enter and Esc are the card's."""
+    """As high as its text; the wheel scrolls the surroundings, Tab leaves it, Ctrl+Enter and Esc go to the card."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class _Text(TextField):
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and event.modifiers() & Qt.KeyboardModifier.ControlModifier
         typed = bool(event.text()) and event.text().isprintable() and not event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if self.isReadOnly() and typed:
-            event.accept()  # a letter pressed while reading decides nothing
+            event.accept()  # letters typed while reading must not decide anything
         elif enter or event.key() == Qt.Key.Key_Escape:
             event.ignore()
         else:
@@ -49,10 +49,12 @@ class _Text(TextField):
 
 
 class ArgumentsView(QWidget):
-    """``approval-arguments`` with ``approval-arguments-fold``, ``-copy``, ``approval-edit`` and ``approval-arguments-error``.
+    """``approval-arguments``: the arguments as text, with buttons to fold, copy and edit.
 
-    Signals: ``edited`` after each change of the text or of its state, ``height_changed`` when it needs another height,
-    ``caret_moved`` with the editor while it is typed in.
+    The other names are ``approval-arguments-fold``, ``-copy``, ``approval-edit`` and ``approval-arguments-error``.
+
+    Signals: ``edited`` after each change of text or state, ``height_changed`` when its height changes,
+    ``caret_moved`` with the editor while typing.
     """
 
     edited = Signal()
@@ -115,8 +117,6 @@ class ArgumentsView(QWidget):
         self.text.cursorPositionChanged.connect(lambda: self.caret_moved.emit() if self._editing else None)
         self.text.document().documentLayout().documentSizeChanged.connect(self._grow)
 
-    # state --------------------------------------------------------------------------------------------------------------------------
-
     @property
     def opened(self) -> bool:
         return self._opened
@@ -127,24 +127,22 @@ class ArgumentsView(QWidget):
 
     @property
     def problem(self) -> str:
-        """What keeps the text from being used; empty when nothing does."""
+        """Why the text cannot be used; empty if it can."""
         return self._problem
 
     @property
     def settled(self) -> bool:
-        """Whether the text was checked since it last changed."""
+        """Whether the text was validated since its last change."""
         return not self._checking
 
     def draft(self) -> str | None:
-        """The edited text, None while nothing is edited."""
+        """The edited text, None if not edited."""
         return self.text.toPlainText() if self._editing else None
 
     def changed_arguments(self) -> dict[str, object] | None:
-        """The edited arguments; None when they are the model's own."""
+        """The edited arguments; None if equal to the model's."""
         found = parse(self.text.toPlainText())[0] if self._editing else None
         return None if found is None or same_arguments(found, self._original) else found
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def set_opened(self, on: bool) -> None:
         self._opened = on
@@ -152,7 +150,7 @@ class ArgumentsView(QWidget):
         self.height_changed.emit()
 
     def begin(self, text: str | None = None) -> None:
-        """Edit the arguments, or a text that was begun before."""
+        """Edit the arguments, or continue with an edited text."""
         self._editing, self._opened = True, True
         self.text.setReadOnly(False)
         self.text.setPlainText(pretty(self._original) if text is None else text)
@@ -163,7 +161,7 @@ class ArgumentsView(QWidget):
         self.edited.emit()
 
     def undo(self) -> None:
-        """Back to what the model wrote."""
+        """Restore the model's arguments."""
         self._editing = False
         self._timer.stop()
         self._number += 1
@@ -175,16 +173,16 @@ class ArgumentsView(QWidget):
         self.edited.emit()
 
     async def checked(self) -> bool:
-        """Check at once, and say whether the text can be used."""
+        """Validate at once; returns whether the text can be used."""
         self._timer.stop()
         await self._run_check()
         return not self._problem
 
     def _show_original(self) -> None:
-        whole = pretty(self._original)
+        full = pretty(self._original)
         self.text.setReadOnly(True)
-        self.text.setPlainText(whole[:SHOWN_CHARS])
-        self._hidden = max(0, len(whole) - SHOWN_CHARS)
+        self.text.setPlainText(full[:SHOWN_CHARS])
+        self._hidden = max(0, len(full) - SHOWN_CHARS)
 
     def _text_changed(self) -> None:
         if not self._editing:
@@ -200,7 +198,7 @@ class ArgumentsView(QWidget):
         self.edited.emit()
 
     async def _run_check(self) -> None:
-        """Ask the tool's schema; an answer about an older text is dropped."""
+        """Validate with the tool's schema; a result for an older text is dropped."""
         self._number += 1
         mine, (parsed, problem) = self._number, parse(self.text.toPlainText())
         if not self._editing:
@@ -226,8 +224,6 @@ class ArgumentsView(QWidget):
         QGuiApplication.clipboard().setText(self.text.toPlainText() if self._editing else pretty(self._original))
         self.copy.setText(_("Copied"))
         QTimer.singleShot(_COPIED_MS, self, lambda: bind_text(self.copy))
-
-    # looks --------------------------------------------------------------------------------------------------------------------------
 
     def _show_state(self) -> None:
         mark(self.text, "mono" if self._editing else "code")
@@ -257,7 +253,7 @@ class ArgumentsView(QWidget):
         return QSize(0, super().minimumSizeHint().height())
 
     def _arrange(self) -> None:
-        """Copy and Edit go under the title where there is no room beside it."""
+        """Put Copy and Edit beside the title, or below it if there is no room."""
         needed = sum(button.sizeHint().width() for button in (self.fold, self.copy, self.edit))
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         self._head.setDirection(across if needed <= self.width() else down)

@@ -1,4 +1,4 @@
-"""Calls for the person while the window is not in front: tray notification, task-bar alert, count in the title."""
+"""Calls for attention while the window is not active: notifications, task bar alert, count in the title."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _EXCERPT = 200
 
 
 class Attention(QObject):
-    """Watches one window. ``activated`` is emitted when a notification is clicked that is for nothing more exact. Screen readers say
-    each notification, also while the window is in front.
+    """Watches one window. ``activated`` is emitted when a notification without a specific target is clicked.
 
-    Notifications go to ``notifier`` where the desktop has one, else to the tray, if there is one; the count in the title is there
-    everywhere. With ``answers`` off a notification has no buttons.
+    Screen readers announce each notification, also while the window is active. Notifications go to ``notifier`` if
+    the desktop has one, else to the tray icon, if there is one; the count in the title is always shown. Without
+    ``answers`` notifications have no buttons.
     """
 
     activated = Signal()
@@ -39,11 +39,14 @@ class Attention(QObject):
         window.installEventFilter(self)
 
     def notify(self, title: str, text: str, then: Callable[[], object] | None = None, about: str = "") -> bool:
-        """Show a notification without answers: ``show`` with a click that runs ``then``, or emits ``activated``."""
+        """Show a notification without buttons; a click runs ``then``, or emits ``activated``."""
         return self.show(Notice(title, text, then or self.activated.emit, about))
 
     def show(self, notice: Notice) -> bool:
-        """Show a notification and alert the task bar, unless the window is in front or notifications are off; whether it was told."""
+        """Show a notification and alert the task bar, unless the window is active or notifications are off.
+
+        Returns whether it was shown or announced.
+        """
         window = self._window.window()
         announce(window, f"{notice.title}: {notice.text}", urgent=bool(notice.actions))
         if window.isActiveWindow() or not self.enabled:
@@ -58,12 +61,12 @@ class Attention(QObject):
 
     @property
     def seen_outside(self) -> bool:
-        """Whether a notification is seen outside the window: some desktops have no place for them."""
+        """Whether notifications are visible outside the window, which some desktops do not support."""
         tray = QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages()
         return tray or (self.notifier is not None and self.notifier.there)
 
     def tidy(self) -> None:
-        """Take back the notifications of what does not wait any more."""
+        """Withdraw notifications about items that are no longer pending."""
         if self.notifier is not None:
             self.notifier.tidy()
 
@@ -81,17 +84,17 @@ class Attention(QObject):
             self.activated.emit()
 
     def use(self, tray: QSystemTrayIcon) -> None:
-        """Notify through an icon that is there anyway; its owner shows it, and says what a click on it does."""
+        """Use an existing tray icon for notifications; its owner shows it and handles its clicks."""
         self._own_tray, self._tray = False, tray
         tray.messageClicked.connect(self.click)
 
     def set_count(self, count: int) -> None:
-        """How many questions wait."""
+        """Set the number of pending questions."""
         self._count = count
         self.update_title()
 
     def update_title(self) -> None:
-        """``(2) Atelier`` while the window is not in front and questions wait, ``Atelier`` otherwise."""
+        """``(2) Atelier`` while the window is not active and questions are pending, else ``Atelier``."""
         window = self._window.window()
         bare = _COUNT.sub("", window.windowTitle())
         wanted = f"({self._count}) {bare}" if self._count and not window.isActiveWindow() else bare

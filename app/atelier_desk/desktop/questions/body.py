@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QWidget
 
 
 class Body(QWidget):
-    """Its height follows from its width alone: a wrapped label's own minimum is guessed and would add a scroll bar.
+    """A scroll area whose height depends only on its width.
 
-    ``relaid`` is emitted when something in it wants another size.
+    The minimum height of a wrapped label is an estimate and would add a scroll bar. ``relaid`` is emitted when its
+    content changes size.
     """
 
     relaid = Signal()

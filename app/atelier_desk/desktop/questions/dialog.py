@@ -1,7 +1,7 @@
-"""The question dialog: an agent's question over its own workflow's view.
+"""The question dialog: an agent's question, shown over its workflow's view.
 
-It is a ``QDialog`` opened inside that view, over a scrim, and not a window of its own: a window-modal window would block the whole main
-window and with it the other workflows, which must stay usable.
+It is a ``QDialog`` inside that view with a scrim, not a window: a window-modal window would block the main window and
+thus the other workflows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from atelier_desk.support.text import visible
 
 WIDTH = 520
 HINT_ROOM = 96
-"""What the hint needs beside the buttons, in logical pixels at 100 %; with less it stands above them."""
+"""Minimum width of the hint beside the buttons, in logical pixels at 100 %; with less, it is above them."""
 _WARN_S = 30
 """Remaining seconds from which the time is shown as a warning."""
 
@@ -50,7 +50,7 @@ _WARN_S = 30
 class QuestionDialog(QDialog):
     """``user-question-modal``. It only asks and reports; the presenter talks to the engine and closes it.
 
-    Signals: ``submitted(QuestionAnswer)``, ``skipped()``, ``postponed(QuestionAnswer)`` with what was entered so far.
+    Signals: ``submitted(QuestionAnswer)``, ``skipped()``, ``postponed(QuestionAnswer)`` with the input so far.
     """
 
     submitted = Signal(object)
@@ -75,8 +75,6 @@ class QuestionDialog(QDialog):
         self.set_remaining(None)
         bind(self._check, on="language")
 
-    # building ---------------------------------------------------------------------------------------------------------------------
-
     def _build(self) -> None:
         self._card = control(QFrame(self), look="card-raised")
         fill(QVBoxLayout(self), self._card, margins=(0, 0, 0, 0))
@@ -88,7 +86,8 @@ class QuestionDialog(QDialog):
         self._body.setWidgetResizable(True)
         self._body.setFrameShape(QFrame.Shape.NoFrame)
         self._body.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._body.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # never as needed: see ``ApprovalCard``
+        # Never on demand: see ``ApprovalCard``.
+        self._body.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._body.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._body.setWidget(self._make_content())
         column.addWidget(self._body, 1)
@@ -179,7 +178,7 @@ class QuestionDialog(QDialog):
         words = {QuestionType.FORM: N_("Send"), QuestionType.URL: N_("Open the page"), QuestionType.SAMPLING: N_("Allow")}
         submit = words.get(self.question.spec.question_type, N_("Answer"))
         self._submit = control(QPushButton(self), "question-submit", submit, look="primary", on=self._press_submit)
-        if self.request is None or self.request.focusable():  # else Enter presses the button that has the keyboard
+        if self.request is None or self.request.focusable():  # otherwise Enter presses the focused button
             show_enter(self._submit)
         for button in (self._skip, self._decline, self._later, self._submit):
             button.setAutoDefault(False)
@@ -198,10 +197,8 @@ class QuestionDialog(QDialog):
         if self.answer is not None and draft.text_response:
             self.answer.set_text(draft.text_response)
 
-    # what the presenter calls -----------------------------------------------------------------------------------------------------
-
     def entered(self) -> QuestionAnswer:
-        """What is ticked and typed now, as a draft; text over the limit is cut for the draft alone."""
+        """The current selection and text as a draft; text over the limit is cut."""
         if self.request is not None:
             return self.request.answer()
         selected = tuple(card.option_id for card in self.options if card.isChecked())
@@ -209,21 +206,21 @@ class QuestionDialog(QDialog):
         return QuestionAnswer(selected_options=selected, text_response=text[: limits.QUESTION_TEXT_RESPONSE])
 
     def set_place(self, place: QueuePosition) -> None:
-        """Its place in the workflow's line changed: another question was asked."""
+        """Update its position in the queue: another question was asked."""
         self._place = place
         bind_text(self._count)
-        self._count.setVisible(place.total > 1)  # the only one needs no number
+        self._count.setVisible(place.total > 1)  # a single question needs no number
 
     def set_remaining(self, seconds: float | None) -> None:
-        """Seconds left to answer; None when the question waits for ever."""
+        """Set the seconds left to answer; None without a timeout."""
         self._time.setVisible(seconds is not None)
         if seconds is not None:
-            whole = max(0, round(seconds))
-            bind_text(self._time, lambda: _("{time} left", time=f"{whole // 60}:{whole % 60:02d}"))
-            self._time.set_kind("err" if whole <= _WARN_S else "")
+            rounded = max(0, round(seconds))
+            bind_text(self._time, lambda: _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"))
+            self._time.set_kind("err" if rounded <= _WARN_S else "")
 
     def set_busy(self, busy: bool) -> None:
-        """While the engine takes the answer nothing can be changed or sent twice."""
+        """Disable the dialog while the engine processes the answer."""
         self._busy = busy
         self._content.setEnabled(not busy)
         self._skip.setEnabled(not busy)
@@ -232,19 +229,19 @@ class QuestionDialog(QDialog):
         self._check()
 
     def show_error(self, text: str) -> None:
-        """The engine refused or failed: say so in place; everything entered stays."""
+        """Show an error of the engine; input is preserved."""
         self.set_busy(False)
         bind_text(self._error, made(text))
         self._error.setVisible(bool(text))
         self.fit()
 
     def close_quietly(self) -> None:
-        """Close without telling anybody: the presenter knows why."""
+        """Close without signals: the presenter initiated it."""
         self._closing = True
         self.done(QDialog.DialogCode.Accepted)
 
     def fit(self) -> None:
-        """Take the size the content wants, no more than the view has; the buttons always stay in view."""
+        """Resize to the content, within the view; the buttons are always visible."""
         host = self.parentWidget()
         if host is None:
             return
@@ -258,7 +255,7 @@ class QuestionDialog(QDialog):
             return
         edges = self._column.contentsMargins()
         wanted = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
-        self._body.setFixedHeight(wanted)  # a scroll area's own hint is guessed from another width
+        self._body.setFixedHeight(wanted)  # a scroll area's own size hint is based on another width
         total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
         self._body.setMinimumHeight(min(wanted, theme().px(44)))
         height = min(total, host.height() - 2 * margin)
@@ -267,7 +264,7 @@ class QuestionDialog(QDialog):
         self.setGeometry((host.width() - width) // 2, max(margin, (host.height() - height) // 2), width, max(height, 120))
 
     def _arrange(self, width: int) -> None:
-        """Header and footer are rows where ``width`` allows it; else pills go under the title, and the hint over the buttons."""
+        """Arrange header and footer as rows, or stacked if ``width`` is too small."""
         across, down = QBoxLayout.Direction.LeftToRight, QBoxLayout.Direction.TopToBottom
         pills = [pill.sizeHint().width() + 8 for pill in (self._time, self._count) if not pill.isHidden()]
         title = self._title.fontMetrics().horizontalAdvance(self._title.text()) + 4
@@ -276,21 +273,21 @@ class QuestionDialog(QDialog):
         metrics = self._hint.fontMetrics()
         words, spec = self._words(), self.question.spec
         if self.request is not None:
-            # Its hint names a field of the server's, as long as that is.
+            # The hint contains the name of a server's field, which can be long.
             needed: set[str] = set()
         else:
             needed = {"text"} if spec.question_type is QuestionType.TEXT else {"both" if spec.text_required else "option"}
         longest = max((metrics.horizontalAdvance(words[each]) for each in needed), default=theme().px(4 * HINT_ROOM)) + 16
-        beside = buttons + max(theme().px(HINT_ROOM), longest) <= width
-        self._bottom.setDirection(across if beside else down)
+        fits = buttons + max(theme().px(HINT_ROOM), longest) <= width
+        self._bottom.setDirection(across if fits else down)
         one_line = buttons - 8 <= width
         self._buttons.setDirection(across if one_line else QBoxLayout.Direction.BottomToTop)
         self._buttons.setAlignment(self._skip, Qt.AlignmentFlag.AlignLeft if one_line else Qt.AlignmentFlag(0))
         self._buttons.setAlignment(self._pair, Qt.AlignmentFlag.AlignRight if one_line else Qt.AlignmentFlag(0))
-        self._hint.setVisible(beside or self._problem() is not None)
+        self._hint.setVisible(fits or self._problem() is not None)
 
     def _refit(self) -> None:
-        """Fit once the layouts have settled."""
+        """Fit after the layouts have settled."""
         QTimer.singleShot(0, self, self.fit)
 
     def _agent(self) -> str:
@@ -313,8 +310,6 @@ class QuestionDialog(QDialog):
         decline = (self._decline,) if self.request is not None else ()
         return (self._skip, self._later, *decline, self._submit)
 
-    # behaviour --------------------------------------------------------------------------------------------------------------------
-
     def _problem(self) -> str | None:
         if self.answer is not None and self.answer.over_limit():
             return "too_long"
@@ -323,7 +318,7 @@ class QuestionDialog(QDialog):
         return self.entered().problem(self.question.spec)
 
     def _words(self) -> dict[str, str]:
-        """What the hint can say, by what is missing."""
+        """The variants of the hint, by what is missing."""
         return {
             "": _("The agent is waiting") if self.request is None else _("The server is waiting"),
             "option": _("Choose at least one option"),
@@ -347,7 +342,7 @@ class QuestionDialog(QDialog):
 
     def _press_submit(self) -> None:
         if self._problem() is not None:
-            mark(self._hint, "error")  # Enter was pressed: what is missing is said where it was said all along
+            mark(self._hint, "error")  # Enter was pressed: highlight the hint that says what is missing
         elif not self._busy:
             self._error.hide()
             self.set_busy(True)
@@ -367,7 +362,7 @@ class QuestionDialog(QDialog):
             self.submitted.emit(QuestionAnswer(selected_options=(DECLINE,)))
 
     def reject(self) -> None:
-        """Esc and "Later": the question stays in the inbox with what was entered."""
+        """Esc and "Later": the question remains in the inbox with its input."""
         if self._closing or not self._busy:
             draft = self.entered()
             super().reject()
@@ -375,9 +370,9 @@ class QuestionDialog(QDialog):
                 self.postponed.emit(draft)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """1–9 toggle the options (with Alt while typing), Enter submits, Esc is "Later"; words go into the answer's field.
+        """1–9 toggle options (with Alt while typing), Enter submits, Esc is "Later"; letters go to the answer field.
 
-        Words that nothing here takes end here: they must not be written under the shade, into the composer.
+        Unhandled letters stop here: they must not reach the composer under the scrim.
         """
         digit = digit_of(event)
         if 1 <= digit <= len(self.options) and not self._busy:
@@ -397,7 +392,7 @@ class QuestionDialog(QDialog):
             super().keyPressEvent(event)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab stays inside: what lies under the scrim cannot be used meanwhile."""
+        """Keep Tab inside: what is under the scrim is disabled."""
         editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
         chain: list[QWidget] = [*self.options, *editors, *self._all_buttons()]
         usable = [widget for widget in chain if widget.isEnabled()]
@@ -416,7 +411,7 @@ class QuestionDialog(QDialog):
         self._refit()
 
     def focus_again(self) -> None:
-        """Give the keyboard back to where it was in the dialog."""
+        """Return the focus to the widget in the dialog that had it."""
         here = self.focusWidget()
         if here is not None and here is not self and here.isEnabled():
             here.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -424,7 +419,7 @@ class QuestionDialog(QDialog):
             self.focus_first()
 
     def focus_first(self) -> None:
-        """Put the keyboard where the answer begins."""
+        """Focus the first input."""
         editors = self.request.focusable() if self.request is not None else [self.answer.editor] if self.answer is not None else []
         first = next(iter([*self.options, *editors]), self._later)
         first.setFocus(Qt.FocusReason.PopupFocusReason)

@@ -1,4 +1,4 @@
-"""Dress a document that Qt parsed from Markdown: headings, code, tables and distances as the theme has them."""
+"""Style a document that Qt parsed from Markdown: headings, code, tables and spacing of the theme."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CODE = QTextFormat.Property.BlockCodeFence.value
 
 
 def style_document(document: QTextDocument) -> None:
-    """Set sizes, grounds and margins in place."""
+    """Set sizes, backgrounds and margins in place."""
     block = document.begin()
     while block.isValid():
         _style_block(block)
@@ -40,9 +40,9 @@ def _style_block(block: QTextBlock) -> None:
     if level:
         changes.setTopMargin(theme().px(8) if block.position() else 0)
         cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
-        look = QTextCharFormat()  # replaces Qt's relative size, which merging could not remove
-        look.setFont(theme().font(_HEADINGS.get(level, 14), 600))
-        cursor.setCharFormat(look)
+        font = QTextCharFormat()  # replaces Qt's relative size, which merging cannot remove
+        font.setFont(theme().font(_HEADINGS.get(level, 14), 600))
+        cursor.setCharFormat(font)
     elif layout.hasProperty(_CODE) or layout.nonBreakableLines():
         changes.setBackground(QColor(theme().tokens.sunken))
         changes.setBottomMargin(0)
@@ -56,13 +56,13 @@ def _style_block(block: QTextBlock) -> None:
 
 
 def _style_table(table: QTextTable) -> None:
-    look = table.format()
-    look.setBorderCollapse(True)
-    look.setBorder(1)
-    look.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-    look.setBorderBrush(QBrush(QColor(theme().tokens.border)))
-    look.setCellPadding(theme().px(4))
-    look.setCellSpacing(0)
-    look.setTopMargin(theme().px(4))
-    look.setBottomMargin(theme().px(6))
-    table.setFormat(look)
+    form = table.format()
+    form.setBorderCollapse(True)
+    form.setBorder(1)
+    form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+    form.setBorderBrush(QBrush(QColor(theme().tokens.border)))
+    form.setCellPadding(theme().px(4))
+    form.setCellSpacing(0)
+    form.setTopMargin(theme().px(4))
+    form.setBottomMargin(theme().px(6))
+    table.setFormat(form)

@@ -1,4 +1,4 @@
-"""Markdown that someone else wrote, shown without any risk: no raw HTML, nothing loaded from the network or the disk."""
+"""Untrusted Markdown displayed safely: no raw HTML, nothing loaded from network or disk."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.
 
 
 class MarkdownView(QTextBrowser):
-    """A read-only, selectable Markdown text. A link shows where it leads before it opens, and only those of the web and of mail do.
+    """Read-only, selectable Markdown. A link shows its target before it opens; only web and mail links do.
 
-    ``fit_height`` makes it as tall as its text, for use inside a scroll area; otherwise it scrolls by itself.
+    ``fit_height`` makes it as high as its text, for use inside a scroll area; otherwise it scrolls.
     """
 
     height_changed = Signal()
@@ -45,7 +45,7 @@ class MarkdownView(QTextBrowser):
         bind(self._apply_style, on="look")
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
-        """Images, style sheets and anything else a text names are never loaded."""
+        """Images, style sheets and other resources are never loaded."""
         return None
 
     def set_text(self, markdown: str) -> None:
@@ -57,11 +57,11 @@ class MarkdownView(QTextBrowser):
         self._fit_height()
 
     def text(self) -> str:
-        """The Markdown as it was given."""
+        """The original Markdown."""
         return self._source
 
     def _apply_style(self) -> None:
-        """Take the theme's font and link colour; they are fixed in the document, so it is set again."""
+        """Apply the theme's font and link colour, which are fixed in the document, by setting it again."""
         tokens = theme().tokens
         self.document().setDefaultFont(theme().font(13))
         self.document().setDocumentMargin(0)

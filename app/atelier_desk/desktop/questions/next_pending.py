@@ -1,4 +1,4 @@
-"""The keyboard's way to what waits for the person: the questions and approvals of the workflow in view first, else those of the others."""
+"""Keyboard navigation to pending items: questions and approvals of the workflow in view first, then of others."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from atelier_desk.domain.approval import ApprovalRequest
 
 _Item = tuple[bool, "datetime", str, str, str]
-"""Whether it is of another workflow, when it came, its kind, its id, its workflow: in the order they are gone to."""
+"""Sort key: whether in another workflow, time, kind, id, workflow."""
 
 
 class WaitingGuide(QObject):
-    """Goes from one thing that waits to the next, wherever it stands."""
+    """Moves from one pending item to the next, wherever it is shown."""
 
     def __init__(self, window: WindowParts) -> None:
         super().__init__(window)
@@ -32,7 +32,7 @@ class WaitingGuide(QObject):
         self._last = ""
 
     def focus_next(self) -> None:
-        """Give the keyboard to the first that waits; to the one after it when that has it already."""
+        """Focus the first pending item; if it has the focus, the next one."""
         found = self._waiting()
         if not found:
             self._window.toasts.show(_("Nothing is waiting for you."))
@@ -64,7 +64,7 @@ class WaitingGuide(QObject):
         return sorted(found)
 
     def _is_here(self, item: _Item) -> bool:
-        """Whether the keyboard is in it."""
+        """Whether the focus is in it."""
         _other, _when, kind, key, _workflow_id = item
         above = QApplication.focusWidget()
         while above is not None:
@@ -91,7 +91,7 @@ class WaitingGuide(QObject):
                 await shown.wait()
             finally:
                 chat.workflow_shown.disconnect(connection)
-            await asyncio.sleep(0)  # the composer takes the keyboard first
+            await asyncio.sleep(0)  # the composer takes the focus first
         if self._last == request_id:
             self._show(request)
 
@@ -106,7 +106,7 @@ class WaitingGuide(QObject):
         return next((card for card in waiting_cards(self._window.chat) if card.holds(request.id)), None)
 
     def _brought_into_view(self, request: ApprovalRequest) -> ApprovalCard | ApprovalGroup | None:
-        """It stands in the conversation, under its own call or under that of the run above it, but out of view."""
+        """Whether its card exists in the transcript, under its call or an ancestor's, and was scrolled into view."""
         chat = self._window.chat
         chat.leave_agent()
         runs = {request.run_id, *(each.run_id for each in request.lineage)}

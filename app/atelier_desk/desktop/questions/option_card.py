@@ -1,4 +1,4 @@
-"""A whole-row check card: the row is the check box, its text wraps, its number is the key that toggles it."""
+"""An option as a card: the whole row is the check box, the text wraps, and its number is its shortcut."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _laid_out(text: str, font: QFont, width: int) -> tuple[QTextLayout, int]:
 
 
 class OptionCard(QCheckBox):
-    """A check box drawn as a card. A label's further lines, if it has any, are shown small under the first.
+    """A check box drawn as a card. Further lines of a label are shown small below the first.
 
-    ``number`` 1–9 is shown at the right as the key that toggles it; 0 shows none.
+    ``number`` 1–9 is shown on the right as its shortcut; 0 shows none.
     """
 
     def __init__(self, option: QuestionOption, number: int, parent: QWidget | None = None) -> None:
@@ -89,7 +89,7 @@ class OptionCard(QCheckBox):
         return self.rect().contains(pos)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space toggles; Enter and digits are the dialog's."""
+        """Space toggles; Enter and digits go to the dialog."""
         if event.key() == Qt.Key.Key_Space:
             super().keyPressEvent(event)
         elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
@@ -106,7 +106,7 @@ class OptionCard(QCheckBox):
         tokens, painter = theme().tokens, QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         checked, hot = self.isChecked(), self.underMouse() and self.isEnabled()
-        # the keyboard's place alone has a ring: the filled box and the ground say which are chosen
+        # only the focus has a ring: the filled box and the background show the selection
         resting = tokens.accent_soft if checked else tokens.border
         edge = tokens.accent if self.hasFocus() else (tokens.muted if hot else resting)
         thick = 2 if self.hasFocus() else 1

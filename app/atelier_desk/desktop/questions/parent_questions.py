@@ -1,4 +1,4 @@
-"""Sub-agents that wait for their parent's answer: a person may give it in the parent's place."""
+"""Sub-agents waiting for their parent's answer, which the user may give instead."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RELOAD_MS = 200
 
 @dataclass(frozen=True, slots=True)
 class ParentQuestion:
-    """What a sub-agent asked; ``lineage`` names the agents above it, the root first, the parent last."""
+    """A sub-agent's question; ``lineage`` names its ancestors from the root to the parent."""
 
     run_id: str
     workflow_id: str
@@ -42,12 +42,12 @@ class ParentQuestion:
 
 
 class ParentQuestions(QObject):
-    """All of them over all workflows, oldest first.
+    """All such questions over all workflows, oldest first.
 
     Signals:
-        changed: the list is another one.
+        changed: the list changed.
         asked: a new one (``ParentQuestion``).
-        notice: a sentence worth a short message.
+        notice: a sentence to be shown as a toast.
     """
 
     changed = Signal()
@@ -71,7 +71,7 @@ class ParentQuestions(QObject):
         bridge.changed.connect(self._on_changed)
 
     def start(self) -> None:
-        """Read what waits, in every workflow that is at work or waits."""
+        """Load pending questions of all running and waiting workflows."""
         self.jobs.start(self._reload(), "reload")
 
     def pending(self) -> list[ParentQuestion]:
@@ -81,12 +81,12 @@ class ParentQuestions(QObject):
         return len(self._open)
 
     async def answer(self, run_id: str, text: str) -> None:
-        """Answer a sub-agent in its parent's place; whatever the engine raises comes out."""
+        """Answer a sub-agent in its parent's place; errors of the engine are raised."""
         await self._bridge.engine.runs.answering.answer_child(run_id, text)
         self._close(run_id)
 
     def on_stream(self, event: StreamEvent) -> None:
-        """A sub-agent asked, got its answer, or is over."""
+        """A sub-agent asked, was answered, or ended."""
         data = event.payload
         if isinstance(data, SubAgentQuestion):
             self._asking[data.sub_agent_id] = event.seq
@@ -95,7 +95,7 @@ class ParentQuestions(QObject):
             self._close(data.sub_agent_id)
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
-        """A workflow that is deleted takes its agents' questions along."""
+        """Drop questions of deleted workflows."""
         if topic == "workflow" and self._open:
             self._reload_timer.ask()
 
@@ -109,7 +109,7 @@ class ParentQuestions(QObject):
         run_id = data.sub_agent_id
         lineage: tuple[str, ...] = (event.agent_name,) if event.agent_name else ()
         async with self._reading:
-            if event.depth > 0:  # the event names the parent alone
+            if event.depth > 0:  # the event contains only the parent's name
                 tree = await turn_tree(self._bridge, event.workflow_id, event.correlation_id)
                 lineage = tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
             if self._asking.get(run_id) != event.seq:

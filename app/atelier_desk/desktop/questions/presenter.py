@@ -1,9 +1,9 @@
-"""Brings questions to the person: one dialog at a time over each workflow's view, the inbox, and a call for attention.
+"""Presents questions: one dialog at a time over each workflow's view, the inbox, and notifications.
 
-Approvals and what sub-agents ask their parents wait in the same inbox and call for attention in the same way; they open no dialog.
+Approvals and sub-agents' questions to their parents use the same inbox and notifications; they open no dialog.
 
-The window tells the presenter which workflow's view is in front with ``set_view``. The dialog belongs to that view: going to another
-workflow hides it with what was entered, coming back shows it again. Nothing here blocks: dialogs are ``open()``ed, answers are jobs.
+The window sets the workflow in view with ``set_view``. The dialog belongs to that view: switching workflows hides it
+with its input, switching back shows it again. Nothing blocks: dialogs are ``open()``ed, answers are jobs.
 """
 
 from __future__ import annotations
@@ -40,18 +40,23 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 REPORT_MS = 5_000
-"""How much visible time is gathered before the engine is told; it is also told when the dialog goes away and when time runs out."""
+"""Milliseconds of visible time collected before reporting to the engine.
+
+Also reported when the dialog closes or time runs out.
+"""
 RELOAD_MS = 200
 ANYTHING = "*"
-"""What a reminder is about: it is over when nothing waits."""
+"""The subject of a reminder, which is obsolete when nothing is pending."""
 
 
 class QuestionPresenter(QObject):
-    """The one owner of the pending questions on the screen; ``approvals`` and ``parents`` own what else waits for a person.
+    """Owns the pending questions on the screen; ``approvals`` and ``parents`` own other pending items.
 
-    Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_requested(id)``
-    when the person chose to see a question of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out,
-    the question could not be read), ``inbox_requested`` when a person wants to see all that waits.
+    Signals:
+        pending_changed: the number of all pending items, also when a question is opened or postponed.
+        workflow_requested: the user wants to see a question of another workflow; its id.
+        notice: a sentence to be shown as a toast (timeout, loading failed).
+        inbox_requested: the user wants to see all pending items.
     """
 
     pending_changed = Signal(int)
@@ -92,24 +97,22 @@ class QuestionPresenter(QObject):
         bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
-    # from the window ----------------------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
-        """Read what is pending: after a start of the program old questions are asked again."""
+        """Load pending questions, including those from before the program started."""
         self._read()
         self.approvals.start()
         self.parents.start()
 
     @property
     def read(self) -> bool:
-        """Whether all that waits was read since the start: before that, none is not known to be none."""
+        """Whether everything pending was loaded since the start; before that, an empty list means nothing."""
         return self._announced is not None and self.approvals.read and self.parents.read
 
     def _read(self) -> None:
         self.jobs.start(self._reload(), "reload")
 
     def set_view(self, workflow_id: str, view: QWidget | None) -> None:
-        """The window shows this workflow's view now; None when it shows none."""
+        """Set the view of the workflow in front; None for none."""
         if workflow_id == self._workflow_id and self._scrim is not None and self._scrim.parentWidget() is view:
             return
         self._put_away()
@@ -122,7 +125,7 @@ class QuestionPresenter(QObject):
         self._show_next()
 
     def open(self, question_id: str) -> None:
-        """Show this question, from the inbox or the transcript, also when it was put aside before."""
+        """Open this question, from inbox or transcript, even if it was postponed."""
         question = self.queue.bring_back(question_id)
         if question is None:
             self.notice.emit(_("This question is no longer open."))
@@ -134,7 +137,7 @@ class QuestionPresenter(QObject):
             self._present(question, chosen=True)
 
     def put_off(self) -> None:
-        """As ``Later`` does, for what is to be seen under the dialog; nothing when none is open."""
+        """Postpone the open question, if any, like "Later", to reveal what is under the dialog."""
         if self.dialog is not None:
             self.dialog.reject()
 
@@ -143,11 +146,11 @@ class QuestionPresenter(QObject):
         self.jobs.once(("answer", question_id), lambda: self._send(question_id, None))
 
     def answer(self, question_id: str, answer: QuestionAnswer) -> None:
-        """Answer a question without opening it; that it was answered elsewhere meanwhile is told."""
+        """Answer a question without opening it; the user is told if it was answered elsewhere."""
         self.jobs.once(("answer", question_id), lambda: self._send(question_id, answer))
 
     def use_notifier(self, notifier: Notifier) -> None:
-        """Tell through the desktop's own notifications, where it has them."""
+        """Use the desktop's own notifications, if available."""
         notifier.wanted = self._waits
         self.attention.notifier = notifier
 
@@ -155,23 +158,26 @@ class QuestionPresenter(QObject):
         return self.queue.pending(workflow_id)
 
     def listed(self) -> list[UserQuestion]:
-        """Those for the inbox: a question stands in one place at a time, and the one that is open has its dialog."""
+        """Questions for the inbox: all except the one open in its dialog."""
         return [question for question in self.queue.pending() if self.dialog is None or question.id != self.dialog.question.id]
 
     def set_notifications(self, on: bool, remind_minutes: int = 0, answers: bool = True) -> None:
-        """The settings: notifications of the desktop and alerts in the task bar, after how long they come again (0 never), and whether
-        they have buttons that answer."""
+        """Apply the settings of notifications.
+
+        Args:
+            on: show notifications and task bar alerts.
+            remind_minutes: minutes between reminders, 0 for never.
+            answers: notifications have buttons.
+        """
         self.attention.enabled, self.attention.answers = on, answers
         self.reminder.set_minutes(remind_minutes if on else 0)
 
     def remind(self) -> None:
-        """Tell again of what waits: outside the window, or in it while it shows something else."""
+        """Remind of pending items: outside the window, or inside if it shows something else."""
         count = self._waiting()
         text = ngettext("{n} decision is still waiting for you", "{n} decisions are still waiting for you", count)
         if count and not self.attention.notify("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
-
-    # from the engine ----------------------------------------------------------------------------------------------------------------
 
     def on_stream(self, event: StreamEvent) -> None:
         """A question was asked or closed."""
@@ -182,7 +188,7 @@ class QuestionPresenter(QObject):
                 self._closed(question_id, status)
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
-        """A question was answered elsewhere, or a workflow went away with its questions; many changes make one reload."""
+        """A question was answered elsewhere, or deleted with its workflow; many changes cause one reload."""
         if topic in ("question", "workflow"):
             self._reload_timer.ask()
 
@@ -202,9 +208,9 @@ class QuestionPresenter(QObject):
             pending = question.status is QuestionStatus.PENDING
             if pending:
                 self.queue.add(question)
-        told = self._announced = self._announced or set()
-        if pending and question_id not in told:
-            told.add(question_id)
+        announced = self._announced = self._announced or set()
+        if pending and question_id not in announced:
+            announced.add(question_id)
             self.attention.show(question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id)))
         self._refresh()
 
@@ -245,17 +251,15 @@ class QuestionPresenter(QObject):
         self.attention.show(Notice(title, plain(asked.question), show, asked.run_id))
 
     def _waits(self, about: str) -> bool:
-        """Whether what a notification is about still waits."""
+        """Whether a notification's subject is still pending."""
         asked = {each.id for each in self.queue.pending()} | {each.id for each in self.approvals.pending()}
         ids = asked | {each.run_id for each in self.parents.pending()}
         return about in ids or (about == ANYTHING and bool(ids))
 
     def _covers(self, widget: QWidget) -> bool:
-        """Whether the shade of an open question lies over a widget."""
+        """Whether the scrim of an open question covers a widget."""
         view = self._scrim.parentWidget() if self._scrim is not None else None
         return self.dialog is not None and view is not None and view.isAncestorOf(widget)
-
-    # the dialog ---------------------------------------------------------------------------------------------------------------------
 
     def _show_next(self) -> None:
         if self.dialog is None and self._scrim is not None:
@@ -266,7 +270,7 @@ class QuestionPresenter(QObject):
                 self._present(question, chosen=here)
 
     def _show_oldest(self) -> None:
-        """A notification was clicked that is for no one thing: of several, the inbox is the list."""
+        """A general notification was clicked: open the only pending item, or the inbox if there are several."""
         self._to_front()
         if self.dialog is not None:
             return
@@ -293,12 +297,12 @@ class QuestionPresenter(QObject):
         self.open(question_id)
 
     def _show_workflow(self, workflow_id: str) -> None:
-        """The notification of what waits in a workflow was clicked."""
+        """The notification of a workflow's pending items was clicked."""
         self._to_front()
         self.workflow_requested.emit(workflow_id)
 
     def _present(self, question: UserQuestion, *, chosen: bool) -> None:
-        """Open the dialog of a question; of one that a person chose it has the keyboard at once."""
+        """Open the dialog of a question; if the user requested it, focus it."""
         if self._scrim is None:
             return
         dialog = QuestionDialog(question, self.queue.place(question.id), self.queue.draft(question.id), self._scrim)
@@ -315,7 +319,7 @@ class QuestionPresenter(QObject):
         self._clock.start()
 
     def _put_away(self) -> None:
-        """Hide the dialog, keep what was entered, count the time it was seen."""
+        """Hide the dialog, store its input, count its visible time."""
         if self.dialog is None:
             return
         self._clock.count()
@@ -341,7 +345,7 @@ class QuestionPresenter(QObject):
         self._refresh()
 
     async def _send(self, question_id: str, answer: QuestionAnswer | None) -> None:
-        """Answer, or skip when ``answer`` is None. On an error the dialog stays with everything in it."""
+        """Answer, or skip if ``answer`` is None. On an error the dialog stays with its input."""
         questions, asked = self._bridge.engine.questions, self.queue.get(question_id)
         try:
             await (questions.skip(question_id) if answer is None else questions.answer(question_id, answer))
@@ -353,13 +357,11 @@ class QuestionPresenter(QObject):
             return
         self._closed(question_id, "answered" if answer is not None else "skipped")
         if asked is not None and asked.spec.url and answer is not None and ACCEPT in answer.selected_options:
-            # The person has seen the host and wants it opened; it is never read by the program.
+            # The user has seen the host and wants the page opened; the program never reads it.
             QDesktopServices.openUrl(QUrl(asked.spec.url))
 
-    # visible time -------------------------------------------------------------------------------------------------------------------
-
     def tick(self) -> None:
-        """Once a second while a dialog is open: count the time it could be seen and show what is left."""
+        """Once a second while a dialog is open: count visible time and show the time left."""
         if self.dialog is None:
             return
         self._clock.count()

@@ -1,8 +1,8 @@
-"""Order and state of the pending questions over all workflows, without any widget.
+"""Order and state of pending questions over all workflows. No widgets.
 
-Each workflow has a first-in, first-out line. A question keeps its place ("question 1 / 2") from the moment it is asked until the whole
-line of its workflow is done, so that the numbers a reader sees never jump. "Later" puts a question aside: it is not shown by itself
-again, but stays pending. What a person had typed or ticked is kept as a draft until the question is closed.
+Each workflow has a first-in, first-out queue. A question keeps its position ("question 1 / 2") until the workflow's
+queue is completed, so that displayed numbers never jump. "Later" postpones a question: it is not shown automatically
+again, but stays pending. Input is stored as a draft until the question is closed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQue
 
 @dataclass(frozen=True, slots=True)
 class QueuePosition:
-    """Where a question stands in its workflow's line, counted from 1."""
+    """Position of a question in its workflow's queue, counted from 1."""
 
     number: int
     total: int
@@ -23,7 +23,7 @@ class QueuePosition:
 
 @dataclass(slots=True)
 class _Line:
-    """One workflow's questions since its line was last empty: ids in the order they were asked, closed ones included."""
+    """A workflow's questions since its queue was last empty: ids in order, including closed ones."""
 
     order: list[str] = field(default_factory=list)
     open: dict[str, UserQuestion] = field(default_factory=dict)
@@ -31,14 +31,14 @@ class _Line:
 
 
 class QuestionQueue:
-    """All pending questions; every method is quick and has no side effect outside the object."""
+    """All pending questions; methods are fast and have no external effects."""
 
     def __init__(self) -> None:
         self._lines: dict[str, _Line] = {}
         self._drafts: dict[str, QuestionAnswer] = {}
 
     def replace(self, questions: Iterable[UserQuestion]) -> None:
-        """Make the queue hold exactly these pending questions; places, "later" marks and drafts of those that remain are kept."""
+        """Replace the pending questions; positions, "later" marks and drafts of remaining ones are preserved."""
         wanted = {q.id: q for q in questions if q.status is QuestionStatus.PENDING}
         for line in list(self._lines.values()):
             for question_id in [key for key in line.open if key not in wanted]:
@@ -47,7 +47,7 @@ class QuestionQueue:
             self.add(question)
 
     def add(self, question: UserQuestion) -> bool:
-        """Put a question at the end of its line; False when it was there already (its data is refreshed)."""
+        """Append a question to its queue; False if it was already pending (its data is updated)."""
         line = self._lines.setdefault(question.workflow_id, _Line())
         known = question.id in line.open
         line.open[question.id] = question
@@ -56,7 +56,7 @@ class QuestionQueue:
         return not known
 
     def close(self, question_id: str) -> UserQuestion | None:
-        """A question was answered, skipped or timed out; gives it back, or None when it was not pending here."""
+        """Remove a question that was answered, skipped or timed out; returns it, or None if it was not pending here."""
         self._drafts.pop(question_id, None)
         for workflow_id, line in self._lines.items():
             question = line.open.pop(question_id, None)
@@ -72,21 +72,21 @@ class QuestionQueue:
         return next((line.open[question_id] for line in self._lines.values() if question_id in line.open), None)
 
     def place(self, question_id: str) -> QueuePosition:
-        """Its place in its workflow's line; ``QueuePosition(1, 1)`` for one that is not in the queue."""
+        """Its position in its workflow's queue; ``QueuePosition(1, 1)`` if not queued."""
         for line in self._lines.values():
             if question_id in line.open:
                 return QueuePosition(line.order.index(question_id) + 1, len(line.order))
         return QueuePosition(1, 1)
 
     def next_for(self, workflow_id: str) -> UserQuestion | None:
-        """The oldest question of the workflow that was not put aside."""
+        """The oldest question of the workflow that was not postponed."""
         line = self._lines.get(workflow_id)
         if line is None:
             return None
         return next((line.open[key] for key in line.order if key in line.open and key not in line.later), None)
 
     def put_aside(self, question_id: str, draft: QuestionAnswer | None = None) -> None:
-        """Mark it "later": not shown by itself again; the draft comes back when it is opened."""
+        """Mark it "later": not shown automatically again; the draft is restored when it is opened."""
         for line in self._lines.values():
             if question_id in line.open:
                 line.later.add(question_id)
@@ -94,24 +94,24 @@ class QuestionQueue:
                     self.save_draft(question_id, draft)
 
     def bring_back(self, question_id: str) -> UserQuestion | None:
-        """Undo "later", for a question that is opened from the inbox."""
+        """Undo "later" for a question opened from the inbox."""
         for line in self._lines.values():
             line.later.discard(question_id)
         return self.get(question_id)
 
     def save_draft(self, question_id: str, draft: QuestionAnswer) -> None:
-        """Remember what was typed and ticked; an empty draft forgets it."""
+        """Store the input; an empty draft deletes it."""
         if draft.selected_options or draft.text_response:
             self._drafts[question_id] = draft
         else:
             self._drafts.pop(question_id, None)
 
     def draft(self, question_id: str) -> QuestionAnswer:
-        """What was typed and ticked before, empty when nothing was."""
+        """The stored input, empty if there is none."""
         return self._drafts.get(question_id, QuestionAnswer())
 
     def is_aside(self, question_id: str) -> bool:
-        """Whether the person chose "Later" for it."""
+        """Whether the user chose "Later"."""
         return any(question_id in line.later for line in self._lines.values())
 
     def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:

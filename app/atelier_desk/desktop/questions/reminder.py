@@ -1,4 +1,4 @@
-"""A word about what still waits for a person: nothing is decided by itself, so nothing may be forgotten either."""
+"""Reminders of pending items: nothing is decided automatically, so nothing may be forgotten."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ MINUTE_MS = 60_000
 
 
 class Reminder(QTimer):
-    """Runs ``remind`` every so many minutes while something waits; what comes in starts the time anew, because it was just told of."""
+    """Runs ``remind`` at intervals while items are pending.
+
+    A new item restarts the interval, as it was just announced.
+    """
 
     def __init__(self, parent: QObject, remind: Callable[[], object]) -> None:
         super().__init__(parent)
@@ -18,13 +21,13 @@ class Reminder(QTimer):
         self.timeout.connect(remind)
 
     def set_minutes(self, minutes: int) -> None:
-        """How long it waits; 0 never reminds."""
+        """Set the interval in minutes; 0 for never."""
         if self.interval() != minutes * MINUTE_MS:
             self.setInterval(minutes * MINUTE_MS)
             self._turn()
 
     def set_waiting(self, count: int) -> None:
-        """How much waits now."""
+        """Set the number of pending items."""
         more, self._count = count > self._count, count
         if more or not count:
             self._turn()

@@ -1,4 +1,4 @@
-"""What an MCP server asks for, in the question dialog: a form to fill in, a page to open, a request to a model to allow."""
+"""Requests of an MCP server in the question dialog: a form, a page to open, or model access to allow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from atelier_desk.support.text import visible, visible_json
 
 
 class ServerRequest(QWidget):
-    """``changed`` is emitted when something else is entered. ``server-request``."""
+    """``server-request``. ``changed`` is emitted when the input changes."""
 
     changed = Signal()
 
@@ -51,19 +51,17 @@ class ServerRequest(QWidget):
         elif spec.sampling is not None:
             self._sampling()
 
-    # building ---------------------------------------------------------------------------------------------------------------------
-
     def _add_label(self, name: str, look: str, text: Callable[[], str]) -> QLabel:
-        said = control(label("", look, self, wrap=True), name, text)
-        self._column.addWidget(said)
-        return said
+        made = control(label("", look, self, wrap=True), name, text)
+        self._column.addWidget(made)
+        return made
 
     def _page(self, url: str) -> None:
         parts = urlsplit(url)
         host = validation.shown_host(url)
         self._add_label("question-host", "title", lambda: host)
-        whole = self._add_label("question-url", "small", lambda: url)
-        whole.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        address = self._add_label("question-url", "small", lambda: url)
+        address.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         if parts.scheme == "http":
             self._add_label("question-plain-http", "error", lambda: _(validation.NOT_ENCRYPTED))
         about = N_("The page opens in your browser. Atelier does not see what you do there.")
@@ -87,10 +85,8 @@ class ServerRequest(QWidget):
             self._column.addWidget(box)
         self._add_label("question-goes-to", "small", lambda: _(validation.REPLY_RECIPIENT, server=asker.server))
 
-    # what the dialog asks -----------------------------------------------------------------------------------------------------------
-
     def answer(self) -> QuestionAnswer:
-        """What is entered, as an answer that accepts."""
+        """The input as an accepting answer."""
         if self._spec.form is None:
             return QuestionAnswer(selected_options=(ACCEPT,))
         values = {field.field.name: field.value() for field in self.fields}
@@ -99,14 +95,14 @@ class ServerRequest(QWidget):
         return QuestionAnswer(selected_options=(ACCEPT,), text_response=text) if len(text) <= limits.QUESTION_TEXT_RESPONSE else _TOO_LONG
 
     def restore(self, draft: QuestionAnswer) -> None:
-        """What was entered before the dialog was put aside."""
+        """Restore the input from before the dialog was closed."""
         given = values_of(draft.text_response)
         for field in self.fields:
             if draft.text_response:
                 field.give(given.get(field.field.name))
 
     def problem(self) -> str:
-        """What is wrong first, in words; empty when it can be sent."""
+        """The first validation error; empty if valid."""
         form = self._spec.form
         if form is None:
             return ""
@@ -124,11 +120,11 @@ class ServerRequest(QWidget):
 
 
 _TOO_LONG = QuestionAnswer(selected_options=(ACCEPT,))
-"""Stands for answers that are too long to be sent."""
+"""Stands for answers too long to send."""
 
 
 class _Field(QWidget):
-    """A field with its caption, what the server says of it, and what is wrong with its value."""
+    """A field with its caption, the server's description, and a validation error."""
 
     changed = Signal()
 
@@ -157,7 +153,7 @@ class _Field(QWidget):
         raise NotImplementedError
 
     def show_problem(self, text: str, *, quiet: bool) -> None:
-        """Say it under the field; that something is required is told by the hint alone, before anything was entered."""
+        """Show an error below the field; before any input, only the hint says that it is required."""
         self._problem.setText(text)
         self._problem.setVisible(bool(text) and not quiet)
 

@@ -1,4 +1,4 @@
-"""How long things can really be seen: what a timeout counts is the time a person had to look, not the time that went by."""
+"""Visible time: timeouts count the time an item could be seen, not the time elapsed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ TICK_MS = 1_000
 
 
 class VisibleTime(QTimer):
-    """Ticks once a second while it is started; whoever listens calls ``count``.
+    """Ticks once a second while started; the owner calls ``count``.
 
     Args:
-        in_sight: the ids of what can be seen now.
-        counted: told an id and the milliseconds for which it was seen since it was last counted.
-        longest_ms: most that one count tells: a machine that slept showed nothing.
+        in_sight: returns the ids of visible items.
+        counted: receives an id and the milliseconds it was visible since the last count.
+        longest_ms: maximum per count: a suspended machine showed nothing.
     """
 
     def __init__(
@@ -32,12 +32,12 @@ class VisibleTime(QTimer):
         self._since: dict[str, float] = {}
 
     def update_visibility(self) -> None:
-        """Something was shown or hidden: its time counts from now on, or up to now."""
+        """An item was shown or hidden: start or stop counting its time."""
         now = self._monotonic()
         self._since = {key: self._since.get(key, now) for key in self._in_sight()}
 
     def count(self) -> None:
-        """Tell of everything how long it was seen, and begin anew."""
+        """Report the visible time of all items and restart counting."""
         now = self._monotonic()
         for key in list(self._in_sight()):
             passed = min(round((now - self._since.get(key, now)) * 1000), self._longest_ms)
@@ -47,6 +47,6 @@ class VisibleTime(QTimer):
         self.update_visibility()
 
     def halt(self) -> None:
-        """Nothing is there to be seen any more."""
+        """Stop: nothing is visible any more."""
         self.stop()
         self._since.clear()

@@ -1,1 +1,1 @@
-"""A finished run shown again, event by event."""
+"""Replay of a run, event by event."""

@@ -1,4 +1,4 @@
-"""What the stretches and events of a run are called, for the timeline and the replay."""
+"""Titles of spans and events of a run, for timeline and replay."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _MARKS = {
     "question_answered": N_("Question answered"),
     "input_required": N_("MCP server request"),
     "input_sent": N_("MCP server request answered"),
-    "sampled_for_server": N_("Model asked for an MCP server"),
+    "sampled_for_server": N_("Model request for an MCP server"),
     "injected": N_("Note to the model"),
     "approval_requested": N_("Approval requested"),
-    "approval_decided": N_("Approval decided"),
+    "approval_decided": N_("Approval decision"),
     "approval_asked_again": N_("Approval requested again"),
     "children_planned": N_("Sub-agents planned"),
     "child_started": N_("Sub-agent started"),
@@ -76,14 +76,14 @@ _MARKS = {
     "context_compacted": N_("Older messages shortened"),
     "window_learned": N_("Context window smaller than expected"),
     "limit_reached": N_("Limit reached"),
-    "loop_detected": N_("Repetition noticed"),
+    "loop_detected": N_("Repetition detected"),
     "servers_lacking": N_("MCP servers are not available"),
     "run_resumed": N_("Continued"),
     "run_failed": N_("Failed"),
     "run_finished": N_("{name} is done"),
 }
 _ENDED = {"cancelled": N_("{name} was stopped"), "abandoned": N_("{name} gave up"), "error": N_("{name} failed")}
-"""How a run ended that was not done."""
+"""Endings of a run other than completion."""
 _OF_AGENT = frozenset({"run_started", "model_replied", "run_finished"})
 _OF_SOMETHING = frozenset(
     {
@@ -97,7 +97,7 @@ _OF_SOMETHING = frozenset(
         "limits_raised",
     }
 )
-"""Kinds after which the name of the thing is told."""
+"""Kinds of events followed by the name of their object."""
 _NOTABLE: dict[str, Role] = {
     "user_message": "accent",
     "child_started": "accent",
@@ -115,7 +115,7 @@ _NOTABLE: dict[str, Role] = {
 
 
 def span_title(span: Span) -> str:
-    """A stretch in a few words: the tool's name for people, the model request, or what was waited for."""
+    """A span in a few words: the tool's title, the model request, or what was waited for."""
     if span.kind == "tool":
         return _(span.title) or bare_tool(span.label)
     if span.kind == "model":
@@ -125,12 +125,12 @@ def span_title(span: Span) -> str:
 
 
 def bar_title(span: Span) -> str:
-    """A stretch in a word, for a narrow bar."""
+    """A span in a word, for a narrow bar."""
     return _("Model") if span.kind == "model" else span_title(span)
 
 
 def mark_title(mark: TimelineMark, agent: str = "") -> str:
-    """An event in a few words; ``agent`` is the name of the run it belongs to."""
+    """An event in a few words; ``agent`` is the name of its run."""
     if mark.kind == "run_paused":
         return _(_PAUSES.get(mark.label, _PAUSES["user"]))
     text = _ENDED.get(mark.label) if mark.kind == "run_finished" else None
@@ -144,7 +144,7 @@ def mark_title(mark: TimelineMark, agent: str = "") -> str:
 
 
 def mark_role(mark: TimelineMark) -> Role | None:
-    """The colour of an event that deserves a tick of its own among many, None for the others."""
+    """The colour of an event that gets a tick of its own, None for ordinary ones."""
     if mark.kind == "run_finished" and mark.label in _ENDED:
         return "err" if mark.label == "error" else "muted"
     return _NOTABLE.get(mark.kind)

@@ -1,4 +1,4 @@
-"""Where a replay stands and how fast it moves on: a place among the events, and the waits between them."""
+"""Position and speed of a replay."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 SPEEDS = (1, 4, 16)
 LONGEST_MS, SHORTEST_MS = 3_000, 40
-"""A wait for a person may have taken hours: between two events a replay waits three seconds at most, and never less than a glance."""
+"""Limits of the pause between two events: waits for the user may have taken hours, and none is too short to see."""
 
 
 class Player(QObject):
-    """A place among ``times`` that can be moved, and moves by itself while it plays. After each move it waits for ``shown``.
+    """A position among ``times``, which advances during playback. After each move it waits for a call of ``shown``.
 
     Signals:
-        moved: the new place, from 0.
-        playing_changed: it began or ceased to play.
+        moved: the new position, from 0.
+        playing_changed: playback started or stopped.
     """
 
     moved = Signal(int)
@@ -38,22 +38,22 @@ class Player(QObject):
         return max(0, len(self._times) - 1)
 
     def set_times(self, times: Sequence[datetime], place: int) -> None:
-        """The moments of the events, and where to stand; nothing is announced."""
+        """Set the times of the events and the position, without signals."""
         self.pause()
         self._times = times
         self.place = min(max(0, place), self.last)
 
     def seek(self, place: int) -> None:
-        """Go there; playing ends."""
+        """Go to a position; playback stops."""
         self.pause()
         self._move_to(place)
 
     def step(self, by: int) -> None:
-        """Go on or back by some events."""
+        """Move forward or back by some events."""
         self.seek(self.place + by)
 
     def play(self) -> None:
-        """Move on by itself, from the beginning when it stands at the end."""
+        """Start playback, from the beginning if at the end."""
         if not self._times:
             return
         self._set_playing(True)
@@ -78,7 +78,7 @@ class Player(QObject):
             self.shown()
 
     def shown(self) -> None:
-        """What is at the place is on the screen: the wait for the next event begins."""
+        """The current position is displayed: start waiting for the next event."""
         if not self.playing:
             return
         if self.place >= self.last:
@@ -87,7 +87,7 @@ class Player(QObject):
             self._timer.start(self.wait_ms())
 
     def wait_ms(self) -> int:
-        """Milliseconds until the next event at the present speed."""
+        """Milliseconds until the next event at the current speed."""
         gap = (self._times[self.place + 1] - self._times[self.place]).total_seconds() * 1000
         return max(SHORTEST_MS, round(min(max(gap, 0.0), LONGEST_MS) / self.speed))
 

@@ -1,4 +1,4 @@
-"""A tree of two-line rows that is brought from one moment to the next: only rows that differ are touched."""
+"""A tree of two-line rows that is updated between moments: only changed rows are touched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.rows import ListRow, show_row
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one row shows, and the rows below it."""
+    """A row and its children."""
 
     key: str
     title: str
@@ -25,7 +25,7 @@ class Row:
 
 
 class _Item(QTreeWidgetItem):
-    """The item of a row; it knows what it shows."""
+    """The item of a row, with its current content."""
 
     def __init__(self, row: Row) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Item(QTreeWidgetItem):
         self.draw(row)
 
     def draw(self, row: Row) -> None:
-        """Show this row, unless it looks the same."""
+        """Show this row, unless unchanged."""
         wanted = ListRow(row.title, facts=row.facts, icon=row.icon or None, role=row.role)
         if wanted != self.drawn:
             self.drawn = wanted
@@ -42,7 +42,7 @@ class _Item(QTreeWidgetItem):
 
 
 class RowTree(QTreeWidget):
-    """All rows are open."""
+    """All rows are expanded."""
 
     def __init__(self, name: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -55,11 +55,11 @@ class RowTree(QTreeWidget):
         self._by_key: dict[str, _Item] = {}
 
     def show_rows(self, rows: Sequence[Row]) -> None:
-        """Show exactly these; rows that stay keep their items, and with them the place of the reader and the choice."""
+        """Show exactly these rows; remaining ones keep their items, so that scroll position and selection stay."""
         self._bring(self.invisibleRootItem(), rows)
 
     def row_of(self, key: str) -> QTreeWidgetItem | None:
-        """The item of a row, None when it is not listed."""
+        """The item of a row, None if not listed."""
         return self._by_key.get(key)
 
     def _bring(self, parent: QTreeWidgetItem, rows: Sequence[Row]) -> None:

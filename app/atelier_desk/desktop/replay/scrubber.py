@@ -1,4 +1,4 @@
-"""The slider of a replay, with a tick for every event that deserves one."""
+"""The slider of a replay, with ticks for notable events."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.inputs import Slider
 
 HANDLE = 14
-"""Width of the handle, in pixels; its middle runs from half of it to half of it before the end."""
+"""Width of the handle in pixels; its centre moves within half of it from both ends."""
 TICKS = 10
 """Height of the ticks above the groove."""
 CLOSEST = 3
-"""Ticks of ordinary events are drawn only where they are at least this many pixels apart."""
+"""Minimum pixels between ticks of ordinary events."""
 
 
 class Scrubber(Slider):
-    """``replay-scrubber``: one place an event. A click goes there, arrows step, Page keys take ten, Home and End the ends."""
+    """``replay-scrubber``: one position per event.
+
+    Click to seek; arrows step, Page keys step by ten, Home and End jump.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -33,7 +36,7 @@ class Scrubber(Slider):
         bind(self._draw_again)
 
     def set_events(self, roles: Sequence[Role | None]) -> None:
-        """One entry an event: the colour of its tick, None for an ordinary one."""
+        """Set the events: the colour of each tick, None for an ordinary one."""
         self._roles = roles
         self.setRange(0, max(0, len(roles) - 1))
         self._draw_again()
@@ -45,17 +48,17 @@ class Scrubber(Slider):
         return QSize(80, 34)
 
     def x_of(self, place: int) -> float:
-        """Where the handle's middle is for a place."""
+        """The handle's centre for a position."""
         room = max(1, self.width() - HANDLE)
         return HANDLE / 2 + room * place / max(1, self.maximum())
 
     def place_at(self, x: float) -> int:
-        """The place nearest to a horizontal position."""
+        """The position nearest to a horizontal coordinate."""
         room = max(1, self.width() - HANDLE)
         return min(max(0, round((x - HANDLE / 2) / room * self.maximum())), self.maximum())
 
     def _draw_again(self) -> None:
-        """Other events, another size or another theme: the ticks are drawn anew."""
+        """Redraw the ticks for other events, another size or another theme."""
         self._ticks = None
         self.update()
 
@@ -64,21 +67,21 @@ class Scrubber(Slider):
         self._draw_again()
 
     def _draw_ticks(self) -> QPixmap:
-        """The ticks, kept as a picture: a long run has a thousand of them, and they stay while the handle moves."""
+        """Draw the ticks into a cached image: a long run has a thousand, and they do not move with the handle."""
         ratio = self.devicePixelRatioF()
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
         picture.fill(Qt.GlobalColor.transparent)
         painter = QPainter(picture)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = theme()
+        style = theme()
         groove_y = self.height() - 12.0
         crowded = self.width() / max(1, self.maximum()) < CLOSEST
         for place, role in enumerate(self._roles):
             if role is None and crowded:
                 continue
             high = TICKS if role is not None else TICKS / 2
-            colour = look.colour(role or "field_border")
+            colour = style.colour(role or "field_border")
             painter.fillRect(QRectF(self.x_of(place) - 0.75, groove_y - 7 - high, 1.5, high), colour)
         painter.end()
         return picture
@@ -88,21 +91,21 @@ class Scrubber(Slider):
             self._ticks = self._draw_ticks()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        look = theme()
+        style = theme()
         groove_y = self.height() - 12.0
         middle = self.x_of(self.value())
         painter.drawPixmap(0, 0, self._ticks)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(look.colour("border"))
+        painter.setBrush(style.colour("border"))
         painter.drawRoundedRect(QRectF(HANDLE / 2, groove_y - 2, self.width() - HANDLE, 4), 2, 2)
-        painter.setBrush(look.colour("accent"))
+        painter.setBrush(style.colour("accent"))
         painter.drawRoundedRect(QRectF(HANDLE / 2, groove_y - 2, max(0.0, middle - HANDLE / 2), 4), 2, 2)
         if self.hasFocus():
-            painter.setBrush(look.colour("text"))
+            painter.setBrush(style.colour("text"))
             painter.drawEllipse(QRectF(middle - 9, groove_y - 9, 18, 18))
-        painter.setBrush(look.colour("surface"))
+        painter.setBrush(style.colour("surface"))
         painter.drawEllipse(QRectF(middle - 7.5, groove_y - 7.5, 15, 15))
-        painter.setBrush(look.colour("accent"))
+        painter.setBrush(style.colour("accent"))
         painter.drawEllipse(QRectF(middle - 6, groove_y - 6, 12, 12))
         painter.end()
 

@@ -1,4 +1,4 @@
-"""A moment of the past on the screen: the transcript, the agents and the tasks of a snapshot, to be read and not acted on."""
+"""A read-only view of a snapshot: transcript, agents and tasks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class SnapshotTeam(TeamModel):
-    """The agents as they were: elapsed time is counted to the moment shown."""
+    """The agents at that moment: elapsed time is counted up to it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(None, parent)
@@ -41,7 +41,7 @@ class SnapshotTeam(TeamModel):
         return self.moment or super().now()
 
     def show(self, snapshot: Snapshot) -> None:
-        """Forget what was known of later, or earlier, moments; only agents that look different now are told of."""
+        """Replace the state by another moment's; only agents that look different are signalled."""
         before, untold = dict(self.state.members), set(self._dirty)
         self.set_workflow(snapshot.workflow_id)
         self.moment = snapshot.mark.time if snapshot.mark is not None else None
@@ -54,11 +54,11 @@ class SnapshotTeam(TeamModel):
 
 
 def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
-    """Make a view show exactly these messages; those that stay the same keep their widgets, so that nothing flickers."""
+    """Show exactly these messages; unchanged ones keep their widgets, so that nothing flickers."""
     wanted = []
     for item in stored:
         entry = entry_from(item)
-        entry.actionable = False  # nothing of the past is decided again
+        entry.actionable = False  # a replay is read-only
         wanted.append(entry)
     shown = list(view.entries)
     same = 0
@@ -77,14 +77,14 @@ def show_entries(view: ChatView, stored: Iterable[TranscriptEntry]) -> None:
 
 
 def _continues(old: Entry, new: Entry) -> bool:
-    """Whether a widget that shows ``old`` can show ``new``: it is the same message, and no part of it is gone."""
+    """Whether a widget that shows ``old`` can show ``new``: the same message, with no part missing."""
     calls, asked = {call.call_id for call in new.calls}, {each.question_id for each in new.asked}
-    kept = all(call.call_id in calls for call in old.calls) and all(each.question_id in asked for each in old.asked)
-    return old.id == new.id and old.kind == new.kind and kept and bool(old.reasoning) <= bool(new.reasoning)
+    complete = all(call.call_id in calls for call in old.calls) and all(each.question_id in asked for each in old.asked)
+    return old.id == new.id and old.kind == new.kind and complete and bool(old.reasoning) <= bool(new.reasoning)
 
 
 def _update_entry(old: Entry, new: Entry) -> bool:
-    """Give an entry the content of its later self; whether anything differs."""
+    """Update an entry to its later state; returns whether anything differs."""
     if _equal(old, new):
         return False
     for field in fields(Entry):
@@ -93,7 +93,7 @@ def _update_entry(old: Entry, new: Entry) -> bool:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    """Whether two values show the same; when a card was made is no content."""
+    """Whether two values look the same; the creation time of a card does not count."""
     if type(one) is not type(other):
         return False
     if isinstance(one, Entry | Call | QuestionRow):
@@ -134,16 +134,16 @@ class SnapshotSide(QWidget):
         bind(self._fill, on="language")
 
     def show_snapshot(self, snapshot: Snapshot) -> None:
-        """The agents and tasks of this moment."""
+        """Show the agents and tasks of a moment."""
         self._tree, self._tasks = snapshot.tree, snapshot.tasks
         self._fill()
 
     def set_horizontal(self, flat: bool) -> None:
-        """Agents and tasks beside each other, where the column is a band; else one above the other."""
+        """Put agents and tasks side by side if the column is a band, else stack them."""
         self._halves.setDirection(QBoxLayout.Direction.LeftToRight if flat else QBoxLayout.Direction.TopToBottom)
 
     def mark_agent(self, run_id: str) -> None:
-        """The run whose transcript is shown."""
+        """Highlight the run whose transcript is shown."""
         item = self.agents.row_of(run_id)
         if item is None:
             self.agents.setCurrentIndex(QModelIndex())
@@ -165,7 +165,7 @@ class SnapshotSide(QWidget):
 
 def _agent_row(node: AgentNode) -> Row:
     icon, role = AGENT_ICONS.get(node.status, ("circle", "muted"))
-    # As the agents of the moment are told of: with everything below (``TeamState.shown``).
+    # Including descendants, as for live agents (``TeamState.shown``).
     spent = sum(each.usage.tokens_input + each.usage.tokens_output for each in node.walk())
     facts = [_(node.current_title or node.current_tool)] if node.current_tool else []
     if lasted := _lasted(node):
@@ -176,7 +176,7 @@ def _agent_row(node: AgentNode) -> Row:
 
 
 def _lasted(node: AgentNode) -> int:
-    """Milliseconds of its work with those in which its sub-agents worked for it: for each call and stage the longest of them."""
+    """Milliseconds of its own work plus, for each call and stage, the longest of its sub-agents."""
     longest: dict[tuple[str, int], int] = {}
     for child in node.children:
         if not child.background:

@@ -1,4 +1,4 @@
-"""A run shown again over the conversation: transcript, agents and tasks after each event, a slider, and a fork from any of them."""
+"""The replay of a run, in place of the chat: transcript, agents and tasks after each event, a slider, and forking."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ SIDE_FROM = 620
 
 
 class ReplayView(QWidget):
-    """``replay-view``. Nothing runs and nothing changes here: every moment is made from the journal.
+    """``replay-view``. Read-only: every moment is reconstructed from the journal.
 
-    Keys: ← and → an event back and on, Page keys ten, Home and End the ends, Space plays and pauses, Esc closes.
+    Keys: ← and → step, Page keys step by ten, Home and End jump, Space plays and pauses, Esc closes.
 
     Signals:
-        closed: back to the conversation.
+        closed: return to the chat.
         fork_requested: workflow id and stream number.
         quoted: put this text into the composer.
-        failed: a sentence for a person.
+        failed: an error as a sentence.
     """
 
     closed = Signal()
@@ -70,15 +70,14 @@ class ReplayView(QWidget):
         self.player = Player(self)
         self._build()
         self._connect()
-        bind_text(self.scrubber, name=N_("Place in the replay"))
+        bind_text(self.scrubber, name=N_("Position in the replay"))
         bind_text(self, name=N_("Replay of the run"))
         bind(self._update_texts)
 
     def order_stops(self) -> None:
-        """Let the Tab key go through the messages as they stand."""
+        """Set the tab order through the messages from top to bottom."""
         self.view.order_stops()
 
-    # -- building -------------------------------------------------------------------------------------------------------------
     def _build(self) -> None:
         self.view = ChatView(self._make_widget, self)
         self.view.setObjectName("replay-transcript")
@@ -168,7 +167,7 @@ class ReplayView(QWidget):
         bind(self._turn_body)
 
     def _space(self) -> None:
-        """The key of a button that has the keyboard, as everywhere; else it plays and pauses."""
+        """Press the focused button, or play and pause."""
         focused = QApplication.focusWidget()
         if isinstance(focused, QAbstractButton) and self.isAncestorOf(focused):
             focused.click()
@@ -180,7 +179,6 @@ class ReplayView(QWidget):
 
         return make_widget(entry, self.host, parent)
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
     async def open(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:
         """Show a turn as it was after stream event ``seq``; 0 shows its end."""
         timeline: Timeline = await self.bridge.engine.teams.timeline(root_run_id)
@@ -199,7 +197,7 @@ class ReplayView(QWidget):
         self.scrubber.setFocus()
 
     def leave(self) -> None:
-        """Stop playing and go back to the conversation."""
+        """Stop playback and return to the chat."""
         self.player.pause()
         self.closed.emit()
 
@@ -212,10 +210,9 @@ class ReplayView(QWidget):
         self.scrubber.setValue(self.player.place)
         self.scrubber.blockSignals(False)
 
-    # -- moving ---------------------------------------------------------------------------------------------------------------
     @property
     def mark(self) -> TimelineMark | None:
-        """The event the replay stands at."""
+        """The event at the current position."""
         return self.marks[self.player.place] if self.marks else None
 
     @property
@@ -234,7 +231,7 @@ class ReplayView(QWidget):
         self._load()
 
     def _load(self) -> None:
-        """Read the moment; while one is read only the newest wish counts."""
+        """Load the moment; requests during loading are reduced to the newest."""
         if not self._loading and self.marks:
             self._loading = True
             self.jobs.start(self._read())
@@ -250,14 +247,13 @@ class ReplayView(QWidget):
             return
         self.snapshot = snapshot
         self._show_transcript()
-        await asyncio.sleep(0)  # transcript and column are each half of what a frame has time for
+        await asyncio.sleep(0)  # transcript and column each take half a frame
         self._show_side()
         if seq != self.seq:
             self._load()
         else:
             self.player.shown()
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def show_agent(self, run_id: str) -> None:
         """Show another agent's transcript at the same moment."""
         self._agent = run_id
@@ -304,7 +300,7 @@ class ReplayView(QWidget):
         self._turn_body()
 
     def _turn_body(self) -> None:
-        """Agents and tasks beside the transcript where there is width, as a band below it otherwise."""
+        """Put agents and tasks beside the transcript if wide enough, else below it."""
         wide = self.width() >= theme().px(SIDE_FROM)
         if wide == self._wide:
             return
@@ -312,8 +308,8 @@ class ReplayView(QWidget):
         self.body.setOrientation(Qt.Orientation.Horizontal if wide else Qt.Orientation.Vertical)
         self.side.set_horizontal(not wide)
         side = theme().px(210 if wide else 150)
-        whole = self.width() if wide else self.body.height()
-        self.body.setSizes([max(1, whole - side), side])
+        total = self.width() if wide else self.body.height()
+        self.body.setSizes([max(1, total - side), side])
 
 
 def _speed_words(speed: int) -> str:

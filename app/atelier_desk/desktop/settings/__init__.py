@@ -1,1 +1,1 @@
-"""The settings window; every page is a file of its own that registers itself."""
+"""The settings window; every page is a module that registers itself."""

@@ -1,4 +1,4 @@
-"""The form of one agent: what it is, its model and its tools, the rest under Advanced; what is wrong is said under the field."""
+"""The form of an agent: identity, model and tools, the rest under Advanced; errors are shown at the fields."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tools(Field):
-    """The tools that an agent may use."""
+    """The field for the tools of an agent."""
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         made = ToolBoxes(parent)
@@ -47,7 +47,7 @@ class Tools(Field):
 
 @dataclass(frozen=True, slots=True)
 class Schema(Field):
-    """A JSON Schema, or none."""
+    """The field for a JSON Schema, or none."""
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         made = SchemaField(parent)
@@ -156,21 +156,20 @@ class AgentForm(Form):
         fill(QVBoxLayout(model), caption, self.picker, self.errors["model"], margins=(0, 0, 0, 0), spacing=4)
         for number, key in enumerate(key for key in self.fields if key not in self.captions):
             above, side = number // 2 * 2, number % 2
-            if key == "answer_schema":  # lines of code need the whole width
+            if key == "answer_schema":  # code needs the full width
                 grid.addWidget(self.cell(key), above + 2, 0, 1, 2)
                 continue
             cell = self.cell(key, *([self.cost] if key == "tool_mode" else []), headed=False)
-            cell.layout().addStretch(1)  # type: ignore[union-attr]  # not an alignment to the top: a wrapped text would be cut
+            cell.layout().addStretch(1)  # type: ignore[union-attr]  # a stretch instead of top alignment, which would clip a wrapped text
             cell.setContentsMargins(0, 0, 0, 8)
             caption = self.captions[key]
-            caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)  # one of two lines stands beside one of one
+            # Captions of one and of two lines are side by side.
+            caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
             grid.addWidget(caption, above, side)
             grid.addWidget(cell, above + 1, side)
 
-    # what the page uses -------------------------------------------------------------------------------------------------------------
-
     def set_models(self, providers: list[str], models: list[ModelInfo], favourites: Sequence[str] = (), recent: Sequence[str] = ()) -> None:
-        """The providers there are and what they offer, with the models that stand first; embedders are left out."""
+        """Set the providers and their models, including those listed first; embedders are omitted."""
         self._favourites, self._recent = favourites, recent
         self._models = [info for info in models if not info.embedding]
         chosen = self.fields["provider"].read(self.provider)
@@ -184,12 +183,12 @@ class AgentForm(Form):
         self._show_model()
 
     def show_costs(self, costs: Mapping[ToolMode, PromptCost]) -> None:
-        """What the prompt of the agent in the form takes, in each mode."""
+        """Show the size of the agent's prompt in each tool mode."""
         self.cost.show_costs(costs)
         self.tools.show_cost(costs.get(self.fields["tool_mode"].read(self.controls["tool_mode"])))
 
     def draft(self) -> AgentConfig | None:
-        """What is entered so far, for an estimate; None while it is no configuration."""
+        """The current input, for an estimate; None if it is not a valid configuration."""
         values = self.values()
         try:
             return AgentConfig(**(values | {"name": values["name"] or "?"}))
@@ -203,18 +202,16 @@ class AgentForm(Form):
         made = super().checked()
         self._check_schema_text()
         if any(not each.isHidden() and self._body.isAncestorOf(each) for each in self.errors.values()):
-            self.advanced.setChecked(True)  # what is wrong is seen
+            self.advanced.setChecked(True)  # makes the error visible
         return None if self.schema.broken else made
 
-    # behaviour ----------------------------------------------------------------------------------------------------------------------
-
     def _check_schema_text(self) -> None:
-        """What is wrong with the schema of the answers, while it is written."""
+        """Validate the answer schema while typing."""
         bind_text(self.errors["answer_schema"], self.schema.problem)
         self.errors["answer_schema"].setVisible(self.schema.broken)
 
     def _other_provider(self) -> None:
-        """A model of the provider of before is none of this one: its first takes the place, or nothing where none is known."""
+        """Select the new provider's first model, or none: models belong to one provider."""
         if self._filling:
             return
         self._offer_models()
@@ -227,7 +224,7 @@ class AgentForm(Form):
             self.fields[name].show(self.controls[name], value)
 
     def _show_model(self) -> None:
-        """The picker shows what the fields hold: a model that is not listed by its own name."""
+        """Show the fields' values in the picker; an unlisted model by its name."""
         provider, model = (self.fields[name].read(self.controls[name]) for name in ("provider", "model"))
         items, key = model_choices(self._models, self._favourites, self._recent), key_of(provider, model)
         items = [replace(each, starred=None) for each in items]

@@ -1,4 +1,4 @@
-"""What an agent of another program becomes here, said before it is stored."""
+"""Preview of an agent imported from another program, before it is stored."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 IMPORT_KINDS = N_("Agent files (*.json *.md *.toml *.yaml *.yml)")
 _MOST = 12
-"""Notes that are told in the dialog."""
+"""Maximum number of notes in the dialog."""
 
 
 def ask_import(parent: QWidget, read: ForeignAgent, then: Callable[[], object]) -> QMessageBox:
-    """``agent-import``: whether the agent is to be stored as it was read; Cancel stores nothing."""
+    """``agent-import``: ask whether to store the agent as parsed; Cancel stores nothing."""
     config = read.config
     box = MessageBox(parent, "agent-import")
     box.setText(_("Import the agent “{name}”?", name=config.name))

@@ -1,4 +1,4 @@
-"""The table of the audit trail: its rows as far as they were read, and how they are shown."""
+"""The table of the audit trail: model and view of the loaded entries."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from atelier_desk.support.i18n import N_, _, language
 from atelier_desk.support.text import visible
 
 ROWS = 7
-"""Rows the table is high; more are scrolled."""
+"""Height of the table in rows; more scroll."""
 LINE = Qt.ItemDataRole.UserRole
 COLUMNS = (N_("Call"), N_("Decision"), N_("When"))
 WIDTHS = (0, 216, 172)
-"""Of the columns at 100 %; the call takes what is left, and ``CALL`` at least."""
+"""Column widths at 100 %; the call takes the rest, at least ``CALL``."""
 CALL, HIGH = 200, 46
 _Index = QModelIndex | QPersistentModelIndex
 
 
 class AuditModel(QAbstractTableModel):
-    """The entries that were read.
+    """The loaded entries.
 
     Signals:
-        more_requested: the view came to the end, and there are more.
+        more_requested: the view was scrolled to the end, and there are more entries.
     """
 
     more_requested = Signal()
@@ -46,21 +46,24 @@ class AuditModel(QAbstractTableModel):
         self._language = language()
 
     def mark(self, today: Mapping[tuple[str, str], str]) -> None:
-        """Say of calls, by run and call, what would be decided today."""
+        """Show for calls, by run and call id, what would be decided today."""
         self._today |= today
         self._refresh_texts()
 
     def today(self, line: AuditLine) -> str:
-        """What would be decided today; empty where it would be the same, or nobody asked."""
+        """What would be decided today; empty if the same, or not compared."""
         return self._today.get((line.entry.run_id, line.entry.call_id), "")
 
     def start(self, page: AuditPage, *, again: bool) -> None:
-        """Show the first page. With ``again``, of what is shown already, only new entries are put on top where it goes on in the old ones:
-        who reads further down keeps the place."""
+        """Show the first page.
+
+        With ``again``, if it connects to the loaded entries, only new ones are inserted at the top, so the scroll
+        position stays.
+        """
         if self._language != language():
             self._language = language()
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
-            self._today.clear()  # said in the language of before
+            self._today.clear()  # texts in the previous language
             self._refresh_texts()
         newest = self.lines[0] if self.lines else None
         new = page.lines.index(newest) if again and newest in page.lines else -1
@@ -74,7 +77,7 @@ class AuditModel(QAbstractTableModel):
             self.endInsertRows()
 
     def append(self, page: AuditPage) -> None:
-        """Show the next page."""
+        """Append the next page."""
         self.next = page.next
         if page.lines:
             self.beginInsertRows(QModelIndex(), len(self.lines), len(self.lines) + len(page.lines) - 1)
@@ -107,8 +110,8 @@ class AuditModel(QAbstractTableModel):
             one = line.entry
             who = " · ".join(filter(None, (one.agent_name, line.workflow)))
             when = "\n".join(filter(None, (date_time(one.created_at), self.today(line))))
-            told = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
-            return visible(told[index.column()])
+            texts = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
+            return visible(texts[index.column()])
         if role == Qt.ItemDataRole.ToolTipRole:
             return full_text(line, self.today(line))
         if role == Qt.ItemDataRole.AccessibleTextRole:
@@ -121,10 +124,10 @@ class AuditModel(QAbstractTableModel):
 
 
 def full_text(line: AuditLine, today: str = "") -> str:
-    """All of an entry, a fact a line; ``today``: what would be decided today."""
+    """All facts of an entry, one per line; ``today``: what would be decided today."""
     one = line.entry
     reason = why(one) + (f" ({one.about})" if one.about else "")
-    said = (
+    facts = (
         (_("When"), date_time(one.created_at)),
         (_("Workflow"), _("{name} (deleted)", name=line.workflow) if line.in_bin else line.workflow),
         (_("Agent"), one.agent_name),
@@ -134,11 +137,11 @@ def full_text(line: AuditLine, today: str = "") -> str:
         (_("Reason"), reason),
         (_("Under today's rules"), today),
     )
-    return "\n".join(_("{name}: {text}", name=name, text=text) for name, text in said if text)
+    return "\n".join(_("{name}: {text}", name=name, text=text) for name, text in facts if text)
 
 
 class AuditTable(QTableView):
-    """``audit-table``. ``activated`` comes from Enter and a double click."""
+    """``audit-table``. ``activated`` is emitted on Enter and double click."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -150,7 +153,7 @@ class AuditTable(QTableView):
         theme().changed.connect(self.fit)
 
     def fit(self) -> None:
-        """As high as its rows, at most ``ROWS``; the call has the width that the others leave."""
+        """Fit the height to the rows, at most ``ROWS``; the call column takes the remaining width."""
         view, high = theme(), theme().px(HIGH)
         self.verticalHeader().setDefaultSectionSize(high)
         model = self.model()

@@ -1,4 +1,4 @@
-"""The audit trail: what was decided about each call, newest first, filtered, page by page as it is scrolled, and as a file."""
+"""The audit trail: the decision about each call, newest first; filters, paging while scrolling, export."""
 
 from __future__ import annotations
 
@@ -26,17 +26,19 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.jobs import Jobs
 
 PAGE = 100
-"""Entries that are read at once."""
+"""Entries per page."""
 TYPING_MS = 250
 DAYS = (("", N_("Any day")), ("today", N_("Today")), ("yesterday", N_("Yesterday")), ("week", N_("Last 7 days")))
 
 
 class AuditTrail(QWidget):
-    """``audit-text``, ``audit-workflow``, ``audit-agent``, ``audit-tool``, ``audit-decision``, ``audit-day``, ``audit-table``,
-    ``audit-open``, ``audit-today``, ``audit-export``.
+    """Filters, table and buttons of the audit trail.
+
+    Its parts are ``audit-text``, ``audit-workflow``, ``audit-agent``, ``audit-tool``, ``audit-decision``,
+    ``audit-day``, ``audit-table``, ``audit-open``, ``audit-today`` and ``audit-export``.
 
     Signals:
-        opened: the entry (``AuditLine``) whose call is to be shown in its workflow.
+        opened: show the call of this entry (``AuditLine``) in its workflow.
     """
 
     opened = Signal(object)
@@ -82,10 +84,8 @@ class AuditTrail(QWidget):
         box.activated.connect(lambda _index: self.search())
         return box
 
-    # what is wanted -----------------------------------------------------------------------------------------------------------------
-
     def show_choices(self, workflows: Mapping[str, str], agents: Mapping[str, str], tools: Iterable[str]) -> None:
-        """What can be chosen: workflows and agents by their ids, and tools. What is chosen stays."""
+        """Set the filter choices: workflows and agents by id, and tools. The selection stays."""
         _offer(self.workflow, _("Every workflow"), workflows.items())
         _offer(self.agent, _("Every agent"), ((name, name) for name in agents.values()))
         _offer(self.tool, _("Every tool"), sorted(((name, tool_title(name)) for name in tools), key=lambda each: each[1].casefold()))
@@ -94,7 +94,7 @@ class AuditTrail(QWidget):
 
     @property
     def filter_values(self) -> AuditFilter:
-        """What the fields say."""
+        """The values of the filters."""
         midnight = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
         since = {"today": 0, "yesterday": 1, "week": 6}.get(self.day.currentData() or "")
         return AuditFilter(
@@ -108,12 +108,12 @@ class AuditTrail(QWidget):
         )
 
     def search(self) -> None:
-        """Read the first page of what is wanted now."""
+        """Load the first page for the current filters."""
         self._typing.stop()
         self._jobs.start(self.load(), "audit")
 
     async def load(self) -> None:
-        """Read the first page; called whenever the page is shown."""
+        """Load the first page; called whenever the page is shown."""
         wanted = self.filter_values
         page = await self._bridge.engine.audit.page(wanted, None, PAGE)
         self.model.start(page, again=wanted == self._shown)
@@ -140,11 +140,9 @@ class AuditTrail(QWidget):
         self.table.fit()
         self._check()
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     @property
     def chosen(self) -> AuditLine | None:
-        """The entry of the row that has the cursor."""
+        """The entry of the current row."""
         line = self.table.currentIndex().data(LINE)
         return line if isinstance(line, AuditLine) else None
 
@@ -162,7 +160,7 @@ class AuditTrail(QWidget):
         self.opened.emit(line)
 
     def compare(self) -> None:
-        """Mark the calls of the chosen entry's workflow about which the rules of today would decide otherwise, and say how many."""
+        """Mark calls of the entry's workflow that today's rules would decide differently, and show their number."""
         line = self.chosen
         if line is None:
             return
@@ -174,19 +172,19 @@ class AuditTrail(QWidget):
             self.model.mark({(one.run_id, one.call_id): "" for one in found})
             self.model.mark({(one.run_id, one.call_id): _("today: {decision}", decision=acted(one.today)) for one in others if one.today})
             unknown = sum(one.again is None for one in found)
-            said = [ngettext("{n} decision would be different today.", "{n} decisions would be different today.", len(others))]
+            sentences = [ngettext("{n} decision would be different today.", "{n} decisions would be different today.", len(others))]
             if unknown:
-                said.append(ngettext("{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown))
-            toast(self, " ".join(said))
+                sentences.append(ngettext("{n} older decision cannot be compared.", "{n} older decisions cannot be compared.", unknown))
+            toast(self, " ".join(sentences))
 
         self._jobs.once("audit-today", job)
 
     def ask_export(self) -> None:
-        """Ask for a file, and write into it everything that fits the filters."""
+        """Ask for a file and export all entries that match the filters."""
         ask_save(self, _("Export the audit trail"), "atelier-audit.csv", _("CSV (*.csv)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write everything that fits the filters, also what is not in the table yet."""
+        """Export all entries that match the filters, including those not loaded."""
 
         async def job() -> None:
             count = await self._bridge.engine.audit.export(self.filter_values, path)

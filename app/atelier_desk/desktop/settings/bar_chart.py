@@ -1,4 +1,4 @@
-"""Bars: upright ones side by side along time, or lying ones under each other with their names."""
+"""Bar charts: vertical bars along time, or horizontal bars with names."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from atelier_desk.desktop.theme.tokens import blend
 from atelier_desk.support.text import visible
 
 HEIGHT = 180
-"""Of upright bars, in pixels at 100 %."""
+"""Height of vertical bars, in pixels at 100 %."""
 ROW = 26
-"""Of a lying bar with its name."""
+"""Height of a horizontal bar with its name."""
 NAMES = 0.36
-"""Most of the width that the names take."""
+"""Maximum share of the width for names."""
 PALER = 0.55
-"""Of the accent in the second part of a bar."""
+"""Opacity of the accent colour in the second part of a bar."""
 WIDEST = 44
-"""Of an upright bar: a single day is no wall."""
+"""Maximum width of a vertical bar: a single day does not fill the chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its name, the lengths of its parts from the ground on, and its value in words."""
+    """A bar: its name, the lengths of its parts from the base, and its value in words."""
 
     name: str
     parts: tuple[float, ...]
@@ -39,9 +39,11 @@ class Bar:
 
 
 class BarChart(QWidget):
-    """``upright`` bars have the highest value written above them and a few of their names below; the others their names and values beside.
+    """``upright`` bars are labelled with the highest value and a few names.
 
-    It is a picture of a table that stands beside it; its accessible description says what can be seen.
+    Horizontal bars with all names and values.
+
+    It visualizes a table shown next to it; its accessible description summarizes it.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -53,7 +55,7 @@ class BarChart(QWidget):
         theme().changed.connect(self.updateGeometry)
 
     def show_bars(self, bars: Sequence[Bar], *, upright: bool) -> None:
-        """Draw these."""
+        """Show these bars."""
         self.bars, self._upright = list(bars), upright
         self.updateGeometry()
         self.update()
@@ -74,7 +76,7 @@ class BarChart(QWidget):
         painter.end()
 
     def _colours(self) -> list[QColor]:
-        """Of the parts: those further up are paler, and stand out from the ground."""
+        """Colours of the parts: upper ones are paler, but distinct from the background."""
         tokens = theme().tokens
         return [QColor(tokens.accent), QColor(blend(tokens.accent, tokens.surface, PALER))]
 
@@ -147,7 +149,7 @@ class BarChart(QWidget):
         painter.restore()
 
     def event(self, event: QEvent) -> bool:
-        """The bar under the pointer says its value."""
+        """The tool tip shows the value of the bar under the pointer."""
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             found = next((bar for place, bar in self._places if place.contains(QPointF(event.pos()))), None)
             if found is not None:

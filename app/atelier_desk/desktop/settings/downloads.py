@@ -1,4 +1,4 @@
-"""The models that can be downloaded: what each is, how far it is, and its buttons."""
+"""Models that can be downloaded: description, progress and buttons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ACTIVE = ("waiting", "running", "verifying")
 
 
 class DownloadCard(Card):
-    """One entry of the catalogue."""
+    """An entry of the catalogue."""
 
     def __init__(self, view: DownloadsView, entry: Any) -> None:
         super().__init__(view)
@@ -55,7 +55,7 @@ class DownloadCard(Card):
         self.delete.clicked.connect(lambda *_: view.ask_delete(entry))
 
     def show_state(self, state: Any) -> None:
-        """``state`` is None for an entry that was never begun."""
+        """``state`` is None for an entry that was never downloaded."""
         self.state = state
         entry, status = self.entry, str(state.status) if state is not None else ""
         self._summary.setText(_(entry.summary))
@@ -104,7 +104,7 @@ class DownloadCard(Card):
 
 
 class DownloadsView(QWidget):
-    """All entries of the catalogue; follows the downloads while it is there."""
+    """All entries of the catalogue; follows downloads while visible."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -121,7 +121,7 @@ class DownloadsView(QWidget):
         self.jobs.start(self.load(), "load")
 
     async def load(self) -> None:
-        """Read the catalogue once and the states each time."""
+        """Load the catalogue once, and the states each time."""
         if not self.cards:
             for entry in await self.bridge.engine.models.catalogue():
                 self.cards[entry.id] = DownloadCard(self, entry)
@@ -131,7 +131,7 @@ class DownloadsView(QWidget):
             card.show_state(states.get(key))
 
     def do(self, model: str, work: Callable[[], Coroutine[object, None, object]]) -> None:
-        """A button's work for one model, then the states again."""
+        """Run a button's action for a model, then reload the states."""
 
         async def job() -> None:
             try:

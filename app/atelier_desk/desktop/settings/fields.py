@@ -1,4 +1,7 @@
-"""Kinds of fields: each knows its control, how a value is shown in it and what is read from it. Pages and forms declare theirs."""
+"""Kinds of form fields: each creates its control, shows a value in it and reads it.
+
+Pages and forms declare their fields.
+"""
 
 from __future__ import annotations
 
@@ -24,31 +27,33 @@ PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 4, "step": 0
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value's key in its model (``approvals.timeout_s`` for one inside another), caption and hint; ``name`` is the control's object
-    name."""
+    """A field: the key of its value in the model (``approvals.timeout_s`` for a nested one), caption and hint.
+
+    ``name`` is the control's object name.
+    """
 
     key: str
     caption: Text
     hint: Text = ""
     name: str = ""
 
-    # Each kind names the control that its own ``make`` returned, and what its values are.
+    # Each kind declares the types of its control and its values.
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
-        """The control, which tells ``changed`` every new value."""
+        """Create the control, which calls ``changed`` on every new value."""
         raise NotImplementedError
 
     def show(self, control: Any, value: Any) -> None:
-        """Put a value into the control."""
+        """Show a value in the control."""
         raise NotImplementedError
 
     def read(self, control: Any) -> Any:
-        """The value that the control shows."""
+        """The value shown by the control."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Toggle(Field):
-    """On or off."""
+    """A check box."""
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         made = QCheckBox(parent)
@@ -64,12 +69,12 @@ class Toggle(Field):
 
 @dataclass(frozen=True, slots=True)
 class Number(Field):
-    """A number within the model's own bounds, or ``most`` where it has none.
+    """A number within the model's bounds, or up to ``most`` if it has none.
 
     Attributes:
-        zero: what the least value is called.
-        optional: the least value stands for None; ``below`` adds a step under the bounds for it, where 0 is a value of its own.
-        box: makes another spin box.
+        zero: the text of the minimum.
+        optional: the minimum stands for None; ``below`` adds a step below the bounds for it, if 0 is a valid value.
+        box: a factory of another spin box.
     """
 
     step: float = 1
@@ -99,7 +104,7 @@ class Number(Field):
         return cast(QWidget, made)
 
     def show(self, control: QDoubleSpinBox, value: float | str | None) -> None:
-        # Empty: a choice owns the field, and nothing was said of this one.
+        # Empty: the field is owned by a choice and has no value for this one.
         control.setValue(control.minimum() if value is None or isinstance(value, str) else value if self.places else round(value))
 
     def read(self, control: QDoubleSpinBox) -> float | None:
@@ -108,9 +113,10 @@ class Number(Field):
 
 @dataclass(frozen=True, slots=True)
 class Choice(Field):
-    """One of several values, each with what it is called. Any other, as of a file, is shown as it is and not changed.
+    """One of several labelled values. Other values, for example from a file, are shown as they are and not changed.
 
-    ``owns`` are the keys of texts that belong to the value chosen, such as the address of a service: another value has its own.
+    ``owns`` are keys of text fields that belong to the selected value, such as a service's address: each value has
+    its own.
     """
 
     choices: Sequence[tuple[object, Text]] = ()
@@ -118,7 +124,7 @@ class Choice(Field):
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         made = ComboBox(parent)
-        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # another language has longer words
+        made.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # labels are longer in other languages
         for value, _text in self.choices:
             made.addItem("", value)
         bind_text(made, items=[text for _value, text in self.choices])
@@ -126,7 +132,8 @@ class Choice(Field):
         return made
 
     def show(self, control: QComboBox, value: object) -> None:
-        places = [row for row in range(control.count()) if control.itemData(row) == value]  # findData finds no None
+        # FindData does not find None.
+        places = [row for row in range(control.count()) if control.itemData(row) == value]
         if not places:
             control.addItem(str(value), value)
         control.setCurrentIndex(places[0] if places else control.count() - 1)
@@ -137,7 +144,7 @@ class Choice(Field):
 
 @dataclass(frozen=True, slots=True)
 class Offered(Field):
-    """A text out of those that are known by now, see ``offer``; ``free`` takes any other too."""
+    """A text from a list set by ``offer``; with ``free``, any other text too."""
 
     free: bool = False
 
@@ -161,11 +168,11 @@ class Offered(Field):
 
 @dataclass(frozen=True, slots=True)
 class Line(Field):
-    """A line of text without blanks around it.
+    """A line of text without surrounding blanks.
 
     Attributes:
-        example: what stands in it while it is empty.
-        limit: most characters that can be typed; 0 for any number.
+        example: the placeholder.
+        limit: maximum number of characters; 0 for none.
     """
 
     example: Text = ""
@@ -189,7 +196,7 @@ class Line(Field):
 
 @dataclass(frozen=True, slots=True)
 class Address(Line):
-    """The address of a server, without a slash at its end."""
+    """A server address without a trailing slash."""
 
     def read(self, control: QLineEdit) -> str:
         return control.text().strip().rstrip("/")
@@ -197,7 +204,7 @@ class Address(Line):
 
 @dataclass(frozen=True, slots=True)
 class Names(Line):
-    """Several names, separated by commas."""
+    """Names separated by commas."""
 
     def show(self, control: QLineEdit, value: Iterable[str]) -> None:
         control.setText(", ".join(value))
@@ -208,7 +215,7 @@ class Names(Line):
 
 @dataclass(frozen=True, slots=True)
 class Secret(Line):
-    """A line for the keyring: never shown, and no part of the model. Its value is what was typed."""
+    """A secret for the keyring: never shown, and not part of the model. Its value is the typed text."""
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QLineEdit:
         made = Line.make(self, parent, model, changed)
@@ -218,7 +225,7 @@ class Secret(Line):
 
 @dataclass(frozen=True, slots=True)
 class Lines(Field):
-    """A text of several lines; ``height`` in pixels at 100 %, ``fixed`` where it does not grow."""
+    """A multi-line text; ``height`` in pixels at 100 %, ``fixed`` if it does not grow."""
 
     height: int = 110
     fixed: bool = True
@@ -249,7 +256,7 @@ class Examples(Lines):
 
 
 def bounds(key: str, model: type[BaseModel]) -> tuple[float, float] | None:
-    """Least and most of a number of a model; None where its field does not name both."""
+    """Minimum and maximum of a model's number; None unless the field defines both."""
     *above, name = key.split(".")
     for part in above:
         model = cast("type[BaseModel]", model.model_fields[part].annotation)
@@ -259,7 +266,7 @@ def bounds(key: str, model: type[BaseModel]) -> tuple[float, float] | None:
 
 
 def value_of(model: BaseModel, key: str) -> Any:
-    """A model's value by its key."""
+    """A model's value by key."""
     value: Any = model
     for part in key.split("."):
         value = getattr(value, part)

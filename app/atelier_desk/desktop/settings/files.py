@@ -1,4 +1,4 @@
-"""Asking for files and for a yes without stopping anything: dialogs are opened and call back."""
+"""Non-blocking dialogs for files and confirmations: they are opened and call back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import N_
 
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
-    """Where to write; ``kinds`` is Qt's filter, for example ``JSON (*.json)``. A name without an ending gets that of the kind."""
+    """Ask where to save; ``kinds`` is Qt's filter, such as ``JSON (*.json)``. A missing extension is added from it."""
     dialog = QFileDialog(parent, title, str(start_folder()), kinds)
     dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
     dialog.selectFile(name)
@@ -28,14 +28,14 @@ def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[
 
 
 def ask_open(parent: QWidget, title: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
-    """Which file to read."""
+    """Ask for a file to read."""
     dialog = QFileDialog(parent, title, str(start_folder()), kinds)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
     return _open(dialog, then)
 
 
 def ask_folder(parent: QWidget, title: str, then: Callable[[Path], object]) -> QFileDialog:
-    """Which folder."""
+    """Ask for a folder."""
     dialog = QFileDialog(parent, title, str(start_folder()))
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -56,7 +56,7 @@ def _open(dialog: QFileDialog, then: Callable[[Path], object]) -> QFileDialog:
 
 
 async def write_text(path: Path, text: str) -> None:
-    """Write a file outside the window's thread.
+    """Write a file in a thread.
 
     Raises:
         UsageError: it cannot be written.
@@ -68,10 +68,10 @@ async def write_text(path: Path, text: str) -> None:
 
 
 async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
-    """Read a file outside the window's thread, at most ``most`` bytes. A byte order mark is left out.
+    """Read a UTF-8 file of at most ``most`` bytes in a thread. A byte order mark is removed.
 
     Raises:
-        UsageError: it cannot be read, is too long, or is no UTF-8 text.
+        UsageError: it cannot be read, is too long, or is not UTF-8.
     """
     try:
         content = await asyncio.to_thread(_begin, path, most)
@@ -85,14 +85,17 @@ async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
 
 
 def _begin(path: Path, most: int) -> bytes:
-    """The file, and of one that is too long one byte more than is allowed."""
+    """The file's content; of a longer file, one byte more than allowed."""
     with path.open("rb") as file:
         return file.read(most + 1)
 
 
 def confirm(parent: QWidget, text: str, details: str, action: str, then: Callable[[], object], no: str = "") -> QMessageBox:
-    """Ask before something that cannot be undone; ``action`` names the button that does it. The default is Cancel, or what ``no`` says
-    where both would read the same: in French, to undo and to cancel are one verb."""
+    """Confirm an irreversible action; ``action`` is the label of its button.
+
+    The default button is Cancel, or labelled ``no`` if both would read the same: in French, undo and cancel are one
+    verb.
+    """
     box = MessageBox(parent, "confirm")
     box.setText(text)
     box.setInformativeText(details)

@@ -1,4 +1,4 @@
-"""A form of declared fields over a model: filled, read, compared with what it was filled with, and checked by the model itself."""
+"""A form of declared fields for a model: filled, read, compared with the stored values, and validated by the model."""
 
 from __future__ import annotations
 
@@ -29,11 +29,14 @@ _MESSAGES = {
 
 
 class Form(QWidget):
-    """Controls ``<prefix>-<key>``, or as their fields are named. They stand in the form (``line``) or in the cards of a page (``row``);
-    of the latter kind the form itself is not shown.
+    """Controls are named ``<prefix>-<key>``, or as their fields say.
+
+    They are placed in the form (``line``) or in cards of a page (``row``).
+
+    In the latter case the form itself is hidden.
 
     Signals:
-        changed: a person changed something; filling the form is none.
+        changed: the user changed something; filling the form does not count.
         entered: Enter in a field that is a line.
     """
 
@@ -44,7 +47,7 @@ class Form(QWidget):
         super().__init__(parent)
         self.model, self.prefix = model, prefix
         self.fields = {field.key: field for field in fields}
-        self.controls: dict[str, Any] = {}  # each of its field's own kind
+        self.controls: dict[str, Any] = {}  # each of its field's type
         self.places: dict[str, QWidget] = {}
         """What is hidden with a field: its row, or its cell."""
         self.captions: dict[str, QLabel] = {}
@@ -62,10 +65,8 @@ class Form(QWidget):
             if (line := _line_of(made)) is not None:
                 line.returnPressed.connect(self.entered)
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def row(self, page: SettingsPage, card: Card, key: str) -> Row:
-        """The field as a row of a card: caption and hint on the left."""
+        """Add the field as a row of a card: caption and hint on the left."""
         self.hide()
         field = self.fields[key]
         row = page.row(card, self.controls[key], field.caption, field.hint, stretch=True)
@@ -73,12 +74,14 @@ class Form(QWidget):
         return row
 
     def line(self, *keys: str, stretch: tuple[int, ...] = ()) -> QHBoxLayout:
-        """Fields side by side, each under its caption."""
+        """Add fields side by side, each below its caption."""
         return fill(QHBoxLayout(), *((self.cell(key), (stretch or (1,) * len(keys))[at]) for at, key in enumerate(keys)), spacing=16)
 
     def cell(self, key: str, *more: QWidget, headed: bool = True) -> QWidget:
-        """A field under its caption, with what is wrong with it below; a check box has its caption as its text. Without ``headed`` the
-        caption is left to the caller."""
+        """A field below its caption, with its validation error under it; a check box has its caption as label.
+
+        Without ``headed`` the caller adds the caption.
+        """
         cell, made, field = QWidget(self), self.controls[key], self.fields[key]
         caption = self.captions[key] = bind_text(label("", "muted", self, wrap=True), field.caption)
         caption.setBuddy(made)
@@ -98,15 +101,13 @@ class Form(QWidget):
         self.places[key] = cell
         return cell
 
-    # values -------------------------------------------------------------------------------------------------------------------------
-
     def show_values(self, kept: BaseModel) -> None:
-        """Fill the form; what is secret is empty then."""
+        """Fill the form; secrets are empty."""
         self.base, self._filling = kept, True
         for key, field in self.fields.items():
             field.show(self.controls[key], "" if isinstance(field, Secret) else self.value(kept, key))
             if (line := _line_of(self.controls[key])) is not None:
-                line.home(False)  # what is too long for its field is read from its beginning
+                line.home(False)  # long values show their beginning
         self._filling = False
         self._apart.clear()
         self._chosen = {field.key: field.read(self.controls[field.key]) for field in self._choosers}
@@ -114,30 +115,30 @@ class Form(QWidget):
         self.show_errors({})
 
     def value(self, kept: BaseModel, key: str) -> Any:
-        """What a field shows of a model."""
+        """The value of a field in a model."""
         return value_of(kept, key)
 
     def read(self) -> dict[str, Any]:
-        """What is entered, by key, without what is secret."""
+        """The entered values by key, without secrets."""
         return {key: field.read(self.controls[key]) for key, field in self.fields.items() if not isinstance(field, Secret)}
 
     def secrets(self) -> dict[str, str]:
-        """What was typed for the keyring, by key."""
+        """The typed secrets by key."""
         typed = {key: field.read(self.controls[key]) for key, field in self.fields.items() if isinstance(field, Secret)}
         return {key: text for key, text in typed.items() if text}
 
     def clear_secrets(self) -> None:
-        """The keyring has them now."""
+        """Clear the secrets, as they are now in the keyring."""
         for key, field in self.fields.items():
             if isinstance(field, Secret):
                 field.show(self.controls[key], "")
 
     def edited(self) -> bool:
-        """Whether something differs from what the form was filled with."""
+        """Whether anything differs from the values the form was filled with."""
         return bool(self.secrets()) or self.read() != self._filled
 
     def values(self) -> dict[str, Any]:
-        """What is entered, as fields of the model; what the form does not offer stays as it was filled."""
+        """The entered values as fields of the model; fields not in the form keep their values."""
         found: dict[str, Any] = dict(self.base or {})
         for key, value in self.read().items():
             name, _dot, inside = key.partition(".")
@@ -149,15 +150,15 @@ class Form(QWidget):
         return found
 
     def made(self) -> Any:
-        """The model of what is entered.
+        """The model with the entered values.
 
         Raises:
-            pydantic.ValidationError: it cannot be one.
+            pydantic.ValidationError: the values are invalid.
         """
         return self.model.model_validate(self.values())
 
     def checked(self) -> Any:
-        """The model of what is entered, or None, with what is wrong said under its fields."""
+        """The model with the entered values, or None after showing the errors at the fields."""
         try:
             made = self.made()
         except ValidationError as error:
@@ -167,7 +168,7 @@ class Form(QWidget):
         return made
 
     def wrong(self, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """The keys of the values that the model refuses."""
+        """The keys of invalid values."""
         try:
             self.model.model_validate(values)
         except ValidationError as error:
@@ -175,13 +176,13 @@ class Form(QWidget):
         return ()
 
     def show_errors(self, errors: Mapping[str, str]) -> None:
-        """Problems by key; fields without one are cleared."""
+        """Show errors by key; other fields are cleared."""
         for key, error in self.errors.items():
             error.setText(errors.get(key, ""))
             error.setVisible(key in errors)
 
     def offer(self, key: str, texts: Sequence[str]) -> None:
-        """Others to choose from in an ``Offered`` field; what is chosen stays where it can be entered."""
+        """Set the choices of an ``Offered`` field; the value stays if free text is allowed."""
         box, before = self.controls[key], self._filling
         chosen, self._filling = box.currentText(), True
         line = _line_of(box)
@@ -205,7 +206,7 @@ class Form(QWidget):
             self.changed.emit()
 
     def _exchange(self) -> None:
-        """What was typed for one choice stays with it: its address would get the key of the next one, its key go to the next address."""
+        """Swap texts owned by a choice, so that no address gets another service's key, or the reverse."""
         for field in self._choosers:
             before, chosen = self._chosen.get(field.key), field.read(self.controls[field.key])
             if chosen == before:
@@ -218,12 +219,12 @@ class Form(QWidget):
 
 
 def _line_of(control: QWidget) -> QLineEdit | None:
-    """The line a field is typed in."""
+    """The line edit of a control."""
     return control.lineEdit() if isinstance(control, QComboBox) else control if isinstance(control, QLineEdit) else None
 
 
 def sentence(item: Any) -> str:
-    """A pydantic error in the reader's words."""
+    """A pydantic error in the user's language."""
     text = _MESSAGES.get(str(item["type"]))
     if text is None:
         return str(item["msg"])

@@ -1,4 +1,4 @@
-"""A page whose form is saved as a whole: services that are tried before they are used."""
+"""Base of pages whose form is saved as a whole: services to be tested before use."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 
 class FormPage(SettingsPage):
-    """``<prefix>-apply`` saves the form once it is right and differs from what is stored, ``<prefix>-cancel`` shows what is stored again;
-    what is wrong is said in the foot. What is typed stays while what is stored does. Subclasses call ``build_form`` and
-    ``build_foot``."""
+    """``<prefix>-apply`` saves the form if valid and changed, ``<prefix>-cancel`` restores the stored values.
+
+    Errors are shown in the footer. Input is preserved until the stored values change. Subclasses call ``build_form``
+    and ``build_foot``.
+    """
 
     topics = ("settings",)
     titles: Mapping[str, Text] = {}
-    """What fields are called in the foot whose captions do not say enough there."""
+    """Names of fields in the footer, where captions are not specific enough."""
 
     def build_form(self, model: type[BaseModel], prefix: str, *fields: Field) -> None:
         self.saved = model()
@@ -40,12 +42,12 @@ class FormPage(SettingsPage):
         self._enable(False)
 
     def _enable(self, on: bool) -> None:
-        """Nothing can be typed until what is stored was read: it would be overwritten, or stored with values that nobody chose."""
+        """Disable input until the stored values are loaded, which it would overwrite."""
         for control_ in self.form.controls.values():
             control_.setEnabled(on)
 
     def value(self, key: str) -> Any:
-        """What a field shows."""
+        """The value of a field."""
         return self.form.fields[key].read(self.form.controls[key]) if self._made else value_of(self.saved, key)
 
     def build_foot(self) -> None:
@@ -54,22 +56,20 @@ class FormPage(SettingsPage):
         self.cancel = control(QPushButton(self), f"{self.form.prefix}-cancel", N_("Cancel"), on=self.revert)
         self.foot(self.cancel, self.apply)
 
-    # what a page says of its form ---------------------------------------------------------------------------------------------------
-
     async def read(self) -> BaseModel:
-        """What is stored."""
+        """Load the stored values."""
         raise NotImplementedError
 
     async def use(self, entered: Any, secrets: dict[str, str]) -> bool:
-        """Store it. False where what is secret is known for this session alone."""
+        """Store the values. Returns False if secrets last only for this session."""
         raise NotImplementedError
 
     def complete(self, entered: Any) -> bool:
-        """Whether there is enough to be saved."""
+        """Whether the input is complete enough to save."""
         return True
 
     def check(self) -> None:
-        """Show what belongs to what is entered, and which buttons can be pressed."""
+        """Show fields that belong to the input, and enable buttons."""
         entered = self.entered()
         edited = entered != self.saved or bool(self.form.secrets())
         self.apply.setEnabled(entered is not None and self.complete(entered) and edited)
@@ -81,17 +81,15 @@ class FormPage(SettingsPage):
         elif self._complained:
             self._clear_messages()
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def entered(self) -> Any:
-        """The model of what is entered; None where it cannot be one."""
+        """The model with the entered values; None if invalid."""
         try:
             return self.form.model.model_validate(self.values())
         except ValueError:
             return None
 
     def values(self) -> dict[str, object]:
-        """What is entered, without what does not belong to the service that is chosen."""
+        """The entered values without those of other services."""
         return self.form.values()
 
     async def load(self) -> None:
@@ -103,7 +101,7 @@ class FormPage(SettingsPage):
         self.check()
 
     def changed(self) -> None:
-        """A person changed something: what was said is about what was there before."""
+        """The user changed something: clear messages about the previous input."""
         self._clear_messages()
         self.check()
 
@@ -112,7 +110,7 @@ class FormPage(SettingsPage):
         self.busy.clear_message()
 
     def revert(self) -> None:
-        """Back to what is stored."""
+        """Restore the stored values."""
         self.form.show_values(self.saved)
         self.changed()
 
@@ -123,16 +121,16 @@ class FormPage(SettingsPage):
             return
 
         async def work() -> None:
-            kept = await self.use(entered, secrets)
+            persistent = await self.use(entered, secrets)
             self.saved = entered
-            self.form.clear_secrets()  # all else may have been changed meanwhile
+            self.form.clear_secrets()  # other values may have been changed meanwhile
             await self.load()
-            self.note_saved(kept)
+            self.note_saved(persistent)
 
         self.busy.run(self.jobs, "form", work)
 
     def try_form(self, what: Text, work: Callable[[Any, dict[str, str]], Coroutine[Any, Any, Outcome]]) -> None:
-        """Try what is entered; nothing is stored."""
+        """Test the input; nothing is stored."""
         entered, secrets = self.entered(), self.form.secrets()
         if entered is not None:
             self.busy.run(self.jobs, "form", lambda: work(entered, secrets), what)

@@ -1,4 +1,7 @@
-"""Request headers as rows of name and value. A value that is not a variable's name goes to the keyring and is never shown again."""
+"""Request headers as rows of name and value.
+
+A value that is not a variable's name goes to the keyring and is not shown again.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class HeaderRow(NamedRow):
         """Name, form for the configuration, value for the keyring.
 
         Raises:
-            UsageError: there is a value without a name, or a name without a value.
+            UsageError: a value without a name, or the reverse.
         """
         name, value = self.texts()
         if not name and value:
@@ -39,7 +42,7 @@ class HeaderRow(NamedRow):
         return (name, value, "") if header_variable(value) else (name, "", value)
 
     def hide_secret(self) -> None:
-        """What is or may become a variable's name can be read; any other value is hidden like a key."""
+        """Show the value if it is, or may become, a variable's name; otherwise hide it like a key."""
         text = self.value.text().strip()
         self.value.setEchoMode(SHOWN if not text or "$" in text else HIDDEN)
 
@@ -55,17 +58,20 @@ class HeaderRows(NamedRows[HeaderRow]):
         return HeaderRow(number, name, text, self, stored=stored)
 
     def show_headers(self, headers: dict[str, str], *, persistent: bool) -> None:
-        """What is configured: by name a variable's form, or empty for the keyring; ``persistent`` is whether there is one."""
+        """Set the configured headers by name: a variable's form, or empty for the keyring.
+
+        ``persistent`` is whether a keyring exists.
+        """
         self._persistent = persistent
         self._begin(headers)
         for name, form in headers.items():
             self._append(name, form, stored=not form)
 
     def headers(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Names with their forms, for the configuration, and values for the keyring.
+        """Names with their forms for the configuration, and values for the keyring.
 
         Raises:
-            UsageError: a row is not whole, a name stands twice, or a value would be gone at the next start.
+            UsageError: a row is incomplete, a name is duplicate, or a value would be lost on exit.
         """
         forms: dict[str, str] = {}
         values: dict[str, str] = {}

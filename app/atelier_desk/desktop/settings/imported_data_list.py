@@ -1,4 +1,4 @@
-"""What came with a backup from elsewhere and waits: each with what it is about, and a button that confirms it."""
+"""Imported permissions from elsewhere awaiting confirmation, each with its subject and a button."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class HeldList(RowList):
-    """``held-grants``: rows ``held-<id>`` with ``held-confirm-<id>``; hidden while nothing waits.
+    """``held-grants``: rows ``held-<id>`` with ``held-confirm-<id>``; hidden if empty.
 
     Args:
-        page: whose engine is asked, and which is read anew after a confirmation.
-        wanted: which are listed.
+        page: provides the engine, and is reloaded after a confirmation.
+        wanted: selects what is listed.
     """
 
     def __init__(self, page: SettingsPage, wanted: Callable[[HeldGrant], bool] = lambda grant: True) -> None:
@@ -35,12 +35,12 @@ class HeldList(RowList):
         self.hide()
 
     async def load(self) -> None:
-        """Read what waits."""
+        """Load the pending items."""
         self._grants = await self._page.bridge.engine.imported_data.list()
         self.build()
 
     def build(self) -> None:
-        """Show the rows: for other grants, or for another choice of ``wanted``."""
+        """Rebuild the rows, for other items or another ``wanted``."""
         shown = [each for each in self._grants if self._wanted(each)]
         self.show_rows(shown, lambda: map(self._row, shown))
 

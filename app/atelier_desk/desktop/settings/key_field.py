@@ -1,4 +1,4 @@
-"""The keys of one action: shown, recorded anew with the next ones that are pressed, cleared, or set back."""
+"""The shortcut field of an action: shows, records, clears or resets its keys."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from atelier_desk.desktop.widgets.bindings import Text, text_of
 from atelier_desk.support.i18n import N_, _
 
 WIDTH = 184
-"""Of the field, in logical pixels at 100 %."""
+"""Width of the field, in logical pixels at 100 %."""
 CLEARS = (Qt.Key.Key_Backspace, Qt.Key.Key_Delete)
 
 
 class KeyField(QWidget):
-    """``shortcut-<action>``. A click, or Enter, waits for keys; Esc leaves them as they were, Backspace takes them away. ``recorded`` tells
-    of new ones, ``reset_requested`` of the button that brings back the usual ones."""
+    """``shortcut-<action>``. A click or Enter starts recording; Esc cancels, Backspace clears.
+
+    ``recorded`` carries new keys, ``reset_requested`` comes from the button that restores the defaults.
+    """
 
     recorded = Signal(QKeySequence)
     reset_requested = Signal()
@@ -39,7 +41,7 @@ class KeyField(QWidget):
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(policy)
-        # Qt's own field takes Esc and Backspace for shortcuts too.
+        # Qt's own field would record Esc and Backspace as shortcuts.
         self._inner = self.edit.findChildren(QWidget)
         for widget in (self.edit, *self._inner):
             widget.installEventFilter(self)
@@ -48,14 +50,14 @@ class KeyField(QWidget):
         self._restyle()
 
     def show_keys(self, keys: QKeySequence, usual: bool) -> None:
-        """What the action has; ``usual`` is whether that is what it came with."""
+        """Show the action's keys; ``usual``: they are the defaults."""
         self._keys = keys
         bind_text(self.button)
         mark(self.button, "" if not keys.isEmpty() else "ghost")
         self.reset.setVisible(not usual)
 
     def record(self) -> None:
-        """Wait for the next keys."""
+        """Record the next keys."""
         self.button.hide()
         self.edit.clear()
         self.edit.show()

@@ -1,4 +1,4 @@
-"""Where a key goes that is typed into the field above, said before it is typed, with what a person can choose instead."""
+"""A note below a key field about where the key will be stored, with alternatives."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class KeyNote(QWidget):
-    """``<name>-key-note`` with ``<name>-key-file`` (on, or off again) and, where the form has a field for one, ``<name>-key-variable``.
+    """``<name>-key-note`` with ``<name>-key-file`` (a toggle) and, if the form supports it, ``<name>-key-variable``.
 
     Signals:
-        variable_requested: the key is to come from an environment variable: put the keyboard there.
+        variable_requested: use an environment variable: focus its field.
     """
 
     variable_requested = Signal()
@@ -53,18 +53,18 @@ class KeyNote(QWidget):
 
     @property
     def persistent(self) -> bool:
-        """Whether a key that is typed outlives the program, as far as was read."""
+        """Whether a typed key is stored permanently, as far as loaded."""
         return self._store is None or self._store.persistent
 
     async def load(self) -> None:
-        """Read where keys are kept."""
+        """Load where keys are stored."""
         self._store = store = await self._bridge.engine.keys.store()
         bind_text(self.text)
         mark(self.text, "small" if store.persistent else "warn")
         bind_text(self.file)
         self.file.setVisible(store.place is not KeyPlace.KEYRING)
         self.variable.setVisible(self._has_variable and store.place is KeyPlace.MEMORY)
-        self.updateGeometry()  # the links may need a line more
+        self.updateGeometry()  # the links may need another line
 
     def _note_text(self) -> str:
         if self._store is None:
@@ -84,7 +84,7 @@ class KeyNote(QWidget):
             return
         path = self._store.file
         if self._store.place is KeyPlace.FILE:
-            details = _("Keys are then known until Atelier closes, and asked for again after that.")
+            details = _("Keys are then kept only until Atelier closes.")
             confirm(self, _("Delete {path}?", path=path), details, _("Delete"), lambda: self._switch(False))
             return
         details = _(

@@ -1,4 +1,4 @@
-"""Switch the language of the whole window while it runs: our catalogue, Qt's own, and every widget's texts."""
+"""Change the language of the running window: our catalogue, Qt's own, and all texts of widgets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _installed: list[QTranslator] = []
 
 
 def switch_language(code: str) -> str:
-    """``system``, ``en`` or ``fr``; returns the language in force. Bound texts are said again, and every widget gets ``LanguageChange``."""
+    """``system``, ``en`` or ``fr``; returns the effective language.
+
+    Bound texts are updated, and widgets get ``LanguageChange``.
+    """
     now = set_language(code)
     application = QApplication.instance()
     if application is None:

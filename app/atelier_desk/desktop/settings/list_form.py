@@ -1,6 +1,7 @@
-"""A page with a list and the form of what is chosen in it: agents, prompts, servers, providers.
+"""A page with a list and the form of the selected item: agents, prompts, servers, providers.
 
-What is typed stays: while the form has changes the list does not move on, a reload leaves the form alone, and Save or Cancel ends them.
+Input is preserved: while the form has changes the selection cannot move, a reload does not touch the form, and Save
+or Cancel ends editing.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 ROWS = 6
-"""Most rows a list shows before it scrolls."""
+"""Maximum number of visible rows."""
 CHANGED = N_("Save your changes or cancel them first.")
 
 
 class ListLine(NamedTuple):
-    """A row of such a list; ``picture`` stands in place of the icon, which becomes a dot of its colour."""
+    """A row of such a list; ``picture`` replaces the icon, which becomes a dot of its colour."""
 
     key: str
     title: str
@@ -50,7 +51,7 @@ def list_of_lines(parent: QWidget, name: str, said: Text) -> QListWidget:
 
 
 def show_lines(view: QListWidget, lines: Sequence[ListLine], chosen: str = "") -> None:
-    """Fill a list, as high as its rows up to ``ROWS``; nobody is told of a change."""
+    """Fill a list without signals; its height is that of its rows, up to ``ROWS``."""
     with QSignalBlocker(view):
         view.clear()
         for line in lines:
@@ -65,18 +66,22 @@ def _height_of(view: QListWidget) -> int:
 
 
 def choose_line(view: QListWidget, key: str) -> None:
-    """Mark the row of a key; none where there is no such row. Nobody is told."""
+    """Select the row of a key without signals; none if it does not exist."""
     keys = [view.item(row).data(KeyRole) for row in range(view.count())]
     with QSignalBlocker(view):
         view.setCurrentRow(keys.index(key) if key in keys else -1)
 
 
 Saved = tuple[str, Callable[[], object]]
-"""The key of what was saved, and what says so once the list shows it."""
+"""The key of a saved item, and a callback once the list shows it."""
 
 
 class ListFormPage(SettingsPage, Generic[T]):
-    """Subclasses say what is listed (``read``, ``line``) and how a form, in ``form_card``, shows, checks and saves one."""
+    """Base of such pages.
+
+    Subclasses define what is listed (``read``, ``line``), and how a form in ``form_card`` shows, validates and saves
+    an item.
+    """
 
     form_card: SectionCard
     form: Any
@@ -91,55 +96,51 @@ class ListFormPage(SettingsPage, Generic[T]):
         """The key of what the form shows."""
         self.buttons: dict[str, QPushButton] = {}
 
-    # what a page says of its things -------------------------------------------------------------------------------------------------
-
     async def read(self) -> Sequence[T]:
-        """What there is."""
+        """Load the items."""
         raise NotImplementedError
 
     def line(self, thing: T) -> ListLine:
-        """The row of one; its key tells it from all others."""
+        """The row of an item; its key is unique."""
         raise NotImplementedError
 
     def listed(self) -> list[T]:
-        """Those that are shown in the list."""
+        """The visible items of the list."""
         return self.things
 
     def heading(self, thing: T | None) -> str:
-        """What stands above the form; None for a new one."""
+        """The heading of the form; None for a new item."""
         raise NotImplementedError
 
     def show_form(self, thing: T | None) -> None:
-        """Fill the form with one, or for a new one."""
+        """Fill the form with an item, or for a new one."""
         raise NotImplementedError
 
     def edited(self) -> bool:
-        """Whether the form differs from what it was filled with."""
+        """Whether the form was edited."""
         return bool(self.form.edited())
 
     def opening(self) -> str:
-        """The key of what is shown while nobody chose: of those that are listed, the first."""
+        """The key of the default selection: the first listed item."""
         return next((self.line(each).key for each in self.listed()), "")
 
     async def load_more(self) -> None:
-        """Read and show what belongs to the chosen one beside its form."""
+        """Load and show data beyond the form of the selected item."""
 
     def complete(self) -> bool:
-        """Whether there is enough in the form to be tried and saved."""
+        """Whether the form is complete enough to test and save."""
         return True
 
     async def save_form(self) -> Saved:
-        """Store what is in the form; what is raised is shown in the foot, and the form stays."""
+        """Store the form; errors are shown in the footer, and the form stays."""
         raise NotImplementedError
 
     def problem(self, error: Exception) -> str:
-        """What was wrong with the form, in a sentence."""
+        """An error about the form as a sentence."""
         return error_text(error)
 
-    # building -----------------------------------------------------------------------------------------------------------------------
-
     def build_list(self, card: Card, kind: str, said: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]) -> None:
-        """``<kind>-list`` with what can be done under it: the rest of the button's name, its text, what a click does."""
+        """Add ``<kind>-list`` and its buttons: name suffix, text and callback of each."""
         self.list = list_of_lines(self, f"{kind}-list", said)
         card.body.addWidget(self.list)
         for name, text, act in workflow_actions:
@@ -148,13 +149,11 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.list.currentItemChanged.connect(lambda *_: self._select())
 
     def build_foot(self, kind: str, *more: QPushButton, cancel: str = "cancel") -> None:
-        """Cancel and Save with what is known of the form: ``<kind>-cancel``, ``<kind>-save``."""
+        """Add the footer with messages, Cancel and Save: ``<kind>-cancel``, ``<kind>-save``."""
         self.cancel = control(QPushButton(self), f"{kind}-{cancel}", N_("Cancel"), on=self.revert)
         self.save = control(QPushButton(self), f"{kind}-save", N_("Save"), look="primary", on=self.store)
         self.form.entered.connect(self.save.click)  # one that is disabled does nothing
         self.foot(*more, self.cancel, self.save)
-
-    # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def load(self) -> None:
         self.things = list(await self.read())
@@ -165,22 +164,22 @@ class ListFormPage(SettingsPage, Generic[T]):
         await self.load_more()
 
     def current(self) -> T | None:
-        """The one that is shown; None while one is added."""
+        """The selected item; None while adding one."""
         return None if self.adding else next((each for each in self.things if self.line(each).key == self.chosen), None)
 
     def editing(self) -> bool:
-        """Whether the form has changes that are not saved."""
+        """Whether the form has unsaved changes."""
         return self.adding or bool(self.chosen and self._filled == self.chosen and self.edited())
 
     def show_list(self) -> None:
-        """Fill the list; where the chosen one is gone ``opening`` is chosen, unless the form has changes."""
+        """Fill the list; if the selected item is missing, ``opening`` is selected, unless the form has changes."""
         lines = [self.line(each) for each in self.listed()]
         if self.current() is None and not self.editing():
             self.chosen = self.opening()
         show_lines(self.list, lines, "" if self.adding else self.chosen)
 
     def show_chosen(self) -> None:
-        """Put what is chosen, or a new one, into the form."""
+        """Fill the form with the selected or a new item."""
         thing = self.current()
         self._filled = "" if self.adding else self.chosen
         self.show_form(thing)
@@ -188,14 +187,14 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.check()
 
     def check(self) -> None:
-        """Which buttons can be pressed, and whether there is anything to show a form of."""
+        """Enable buttons, and hide the form if there is no item."""
         editing, complete = self.editing(), self.complete()
         self.form_card.set_shown(self.adding or bool(self.chosen))
         self.save.setEnabled(editing and complete)
         self.cancel.setEnabled(editing)
 
     def changed(self) -> None:
-        """The form was changed by a person: what was said of it before holds no more."""
+        """The user changed the form: clear messages about the previous input."""
         self.busy.drop()
         self.check()
 
@@ -207,17 +206,15 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.show_stored()
 
     def busy_with_another(self) -> bool:
-        """Whether the form has changes that are not saved: they are neither dropped nor taken along, and the list stays where it is."""
+        """Whether the form has unsaved changes; if so, the selection is not changed and the user is told."""
         if not self.editing():
             return False
         self.busy.note(lambda: _(CHANGED), "error")
         choose_line(self.list, "" if self.adding else self.chosen)
         return True
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def begin_new(self) -> bool:
-        """The form of a new one; False, and why is said, while another has changes."""
+        """Show the form of a new item; False with a message if another has unsaved changes."""
         if self.busy_with_another():
             return False
         self.adding = True
@@ -227,41 +224,41 @@ class ListFormPage(SettingsPage, Generic[T]):
         return True
 
     def revert(self) -> None:
-        """Back to what is stored."""
+        """Restore the stored values."""
         self.adding, self._filled = False, ""
         self.show_list()
         self.show_stored()
 
     def show_stored(self) -> None:
-        """Put what is stored of the chosen one into the form; what was said of another goes."""
+        """Fill the form with the stored values of the selected item; messages about others are cleared."""
         self.busy.drop()
         self.show_chosen()
         self.jobs.start(self.load_more(), "more")
 
     def store(self) -> None:
-        """Save the form; what is wrong is said in place."""
+        """Save the form; errors are shown in place."""
         self.jobs.once("store", self._store)
 
     async def _store(self) -> None:
         try:
-            key, tell = await self.save_form()
+            key, announce = await self.save_form()
         except Exception as error:
             self.busy.note(self.problem(error), "error")
             return
         self.busy.drop()
         await self.show_again(key)
-        tell()
+        announce()
 
     async def show_again(self, key: str) -> None:
-        """Read the list again with this one chosen and, as it is stored, in the form."""
+        """Reload the list, select this item and fill the form with its stored values."""
         self.adding, self._filled = False, ""
         self.chosen = self.picked = key
         await self.load()
 
     async def show_back(self, key: str) -> None:
-        """What was deleted is there again: it is shown, unless the form has changes."""
+        """Show a restored item, unless the form has changes."""
         await (self.load() if self.editing() else self.show_again(key))
 
     def try_form(self, what: Text, work: Callable[[], Coroutine[Any, Any, Outcome | None]]) -> None:
-        """Try what is in the form, one trial at a time; see ``Busy.run``."""
+        """Test the form, one test at a time; see ``Busy.run``."""
         self.busy.run(self.jobs, "test", work, what, self.problem)

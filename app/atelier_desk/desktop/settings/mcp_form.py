@@ -1,4 +1,7 @@
-"""The form of one MCP server: what is started or where it is, its variables or headers. Secrets go to the keyring and are never shown."""
+"""The form of an MCP server: command or address, variables or headers.
+
+Secrets go to the keyring and are never shown.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class ValueRow(NamedRow):
         self.hide_secret()
 
     def read(self) -> tuple[str, str, str]:
-        """Name, text for the configuration, secret for the keyring. Raises ``UsageError`` when one of both is missing."""
+        """Name, text for the configuration, secret for the keyring.
+
+        Raises ``UsageError`` if name or value is missing.
+        """
         name, text = self.texts()
         if not name and text:
             raise UsageError(N_("Enter a name for the value."))
@@ -53,12 +59,12 @@ class ValueRow(NamedRow):
         super()._edited()
 
     def hide_secret(self) -> None:
-        """A secret that is typed is not shown."""
+        """Hide the value if it is a secret."""
         self.value.setEchoMode(HIDDEN if self.secret.isChecked() and self.value.text() else SHOWN)
 
 
 class ValueRows(NamedRows[ValueRow]):
-    """Variables, or headers."""
+    """Variables or headers."""
 
     def __init__(self, name: str, text: str, parent: QWidget, *, header: bool = False) -> None:
         super().__init__(f"{name}-add", text, parent)
@@ -68,7 +74,10 @@ class ValueRows(NamedRows[ValueRow]):
         return ValueRow(number, name, text, self, stored=stored, header=self._header)
 
     def show_values(self, values: Mapping[str, str], secrets: Mapping[str, str] | None = None, *, stored: bool = True) -> None:
-        """What is configured: a text, or empty for the keyring; ``secrets`` are values that were read and are not stored yet."""
+        """Set the configured values: a text, or empty for the keyring.
+
+        ``secrets`` were imported and are not stored yet.
+        """
         self._begin(dict(values))
         for name, text in values.items():
             known = (secrets or {}).get(name, "")
@@ -78,7 +87,7 @@ class ValueRows(NamedRows[ValueRow]):
                 row.hide_secret()
 
     def read(self) -> tuple[dict[str, str], dict[str, str]]:
-        """Texts for the configuration, and secrets for the keyring, by name. Raises ``UsageError``."""
+        """Texts for the configuration and secrets for the keyring, by name. Raises ``UsageError``."""
         texts: dict[str, str] = {}
         secrets: dict[str, str] = {}
         for name, text, secret in (row.read() for row in self._rows):
@@ -94,7 +103,7 @@ class ValueRows(NamedRows[ValueRow]):
 
 @dataclass(frozen=True, slots=True)
 class Values(Field):
-    """Names with their values; ``more`` is the text of the button for another one."""
+    """Names with their values; ``more`` is the label of the add button."""
 
     more: str = ""
 
@@ -134,7 +143,7 @@ FIELDS: tuple[Field, ...] = (
 
 
 class McpForm(Form):
-    """``mcp-form``. The command is one line, with its arguments."""
+    """``mcp-form``. The command is one line, including its arguments."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(McpServer, parent, "mcp", *FIELDS)
@@ -153,7 +162,10 @@ class McpForm(Form):
         self.show_server(None)
 
     def show_server(self, config: McpServer | None, *, stored: bool = True, secrets: Mapping[str, str] | None = None) -> None:
-        """A server, or None for a new one. ``stored`` is false for one that was read and is new; ``secrets`` came with it."""
+        """Show a server, or None for a new one.
+
+        ``stored`` is False for an imported one; ``secrets`` were imported with it.
+        """
         kept = config or McpServer(name="x", command="x")
         self.show_values(kept)
         self._filling = True
@@ -186,11 +198,14 @@ class McpForm(Form):
         return {**found, **other, "command": words[0] if words else "", "args": tuple(words[1:])}
 
     def made(self) -> McpServer:
-        """What is entered. Raises ``UsageError``."""
+        """The entered server. Raises ``UsageError``."""
         return checks.build(McpServer, _("MCP server"), **self.values())
 
     def secrets(self) -> dict[str, str]:
-        """What was typed for the keyring, by ``env:NAME``, ``header:NAME`` or ``client:secret``. Raises ``UsageError``."""
+        """Typed secrets for the keyring, by ``env:NAME``, ``header:NAME`` or ``client:secret``.
+
+        Raises ``UsageError``.
+        """
         key, kind = ("env", "env") if self._stdio else ("headers", "header")
         found = {f"{kind}:{name}": text for name, text in self.controls[key].read()[1].items()}
         secret = "" if self._stdio else super().secrets().get("client_secret", "")
@@ -199,17 +214,17 @@ class McpForm(Form):
         return {**found, "client:secret": secret} if secret else found
 
     def show_client_secret(self, *, stored: bool) -> None:
-        """Whether the keyring has the secret of the client."""
+        """Show whether the keyring has the client's secret."""
         hint = N_("saved – type to replace") if stored else N_("none, or the secret that came with the ID")
         bind_text(self.controls["client_secret"], hint=hint)
 
     def complete(self) -> bool:
-        """Whether there is enough to be tried."""
+        """Whether the form is complete enough to test."""
         needed = ("name", "command" if self._stdio else "url")
         return all(self.fields[key].read(self.controls[key]) for key in needed)
 
     def edited(self) -> bool:
-        """Whether something differs from what is stored; a row that is not whole does."""
+        """Whether anything differs from the stored values; an incomplete row does."""
         try:
             return super().edited()
         except UsageError:

@@ -1,4 +1,4 @@
-"""The icon of an MCP server, decoded with care: it comes from outside."""
+"""The icon of an MCP server, decoded with limits, as it is untrusted."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from PySide6.QtGui import QImage, QImageReader
 
 KINDS = frozenset({b"png", b"jpeg", b"gif", b"webp"})
 SIDE, SHOWN = 512, 64
-"""Pixels: of what is read at most, and of what is kept."""
+"""Pixels per side: maximum that is decoded, and size that is stored."""
 
 
 def image(text: str) -> QImage | None:
-    """The picture, no larger than it is drawn; None for what is none. ``text`` is base64."""
+    """The image from base64, scaled to its display size; None if invalid."""
     if not text:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Adding MCP servers from what others wrote: pasted text, a file, or this machine's programs; each is shown before anything is stored."""
+"""Import MCP servers from pasted text, a file, or other programs on this machine; each is shown before it is stored."""
 
 from __future__ import annotations
 
@@ -23,11 +23,13 @@ KINDS = N_("MCP servers (*.json *.jsonc *.toml *.yaml *.yml *.mcpb *.dxt)")
 
 
 class McpImportDialog(QDialog):
-    """``mcp-import``: a text to paste, what was found in it, and the one that is looked at.
+    """``mcp-import``: a text field, the servers found, and the selected one.
 
     Signals:
-        pasted: the text changed. file_requested: a file was chosen. search_requested: this machine's programs are to be looked through.
-        chosen: this one of what was found is to be taken into the form.
+        pasted: the text changed.
+        file_requested: a file was chosen.
+        search_requested: search the configuration of other programs on this machine.
+        chosen: fill the form with this server.
     """
 
     pasted = Signal(str)
@@ -73,7 +75,7 @@ class McpImportDialog(QDialog):
         self.show_found([])
 
     def show_found(self, found: Sequence[tuple[str, FoundServer]], problem: str = "") -> None:
-        """What was read, each with where it stands; or why nothing could be."""
+        """Show the servers found, each with its source; or why none could be read."""
         self._found = list(found)
         self.list.clear()
         for number, (where, each) in enumerate(self._found):

@@ -1,4 +1,4 @@
-"""The folders that a server may be told of."""
+"""The folders that are shared with a server (roots)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class McpRoots(QWidget):
-    """``changed(folders)`` when the person adds one or takes one away."""
+    """``changed(folders)`` is emitted when the user adds or removes one."""
 
     changed = Signal(tuple)
 
@@ -43,7 +43,7 @@ class McpRoots(QWidget):
         self.drop.setEnabled(False)
 
     def pick(self) -> None:
-        """Choose a folder."""
+        """Choose a folder to add."""
         ask_folder(self, _("Shared folder"), lambda folder: self.add_folder(str(folder)))
 
     def add_folder(self, folder: str) -> None:

@@ -1,4 +1,4 @@
-"""The tools of an MCP server: what each is, whether it is as it was approved, whether agents get it, and what is allowed of it."""
+"""The tools of an MCP server: description, approval state, availability to agents, and permission."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ _MAX_DESCRIPTION = 600
 
 
 class McpToolRow(QWidget):
-    """``mcp-tool-<its server's name for it>``.
+    """``mcp-tool-<name on the server>``.
 
     Signals:
-        switched: it is to be given to agents, or not. ruled: the rule it is to have. approved: it is to be approved as it is now.
+        switched: enable or disable it for agents.
+        ruled: the new permission rule.
+        approved: approve its current definition.
     """
 
     switched = Signal(str, bool)
@@ -42,7 +44,7 @@ class McpToolRow(QWidget):
         self._name.setToolTip(row.name or tool)
         self._pill = Pill(_(TOOL_STATES[row.state]), _PILLS[row.state], self)
         self.on = control(QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"), name=lambda: _("Enable {name}", name=row.title))
-        # What cannot be used goes to no agent, whatever is stored; the words below say why.
+        # An unusable tool is given to no agent, whatever is stored; the text below says why.
         self.on.setChecked(row.on and not row.problem)
         self.on.setEnabled(not row.problem)
         self.on.clicked.connect(lambda on: self.switched.emit(tool, on))
@@ -55,11 +57,11 @@ class McpToolRow(QWidget):
         self.rule.setVisible(bool(row.name))
         self.approve = control(QPushButton(self), f"mcp-tool-approve-{tool}", N_("Approve"), on=lambda: self.approved.emit(tool))
         self.approve.setVisible(row.state in ("new", "changed", "gone"))
-        # What a server writes may hold signs that are not seen: here they are.
+        # Text of a server may contain invisible characters, which are shown here.
         self._description = label(visible(shorten(row.told, _MAX_DESCRIPTION)), "muted", self, wrap=True)
         self._more = label("\n".join(_remarks(row)), "small", self, wrap=True)
         self._more.setVisible(bool(self._more.text()))
-        # Other states than "approved" take many words, and something to do about them: they have a line of their own.
+        # States other than "approved" have long texts and an action, so they get their own line.
         settled = row.state == "approved"
         line = fill(QHBoxLayout(), (self._name, 1), *((self._pill,) if settled else ()), self.on, self.rule, spacing=10)
         column = fill(QVBoxLayout(self), line, margins=(0, 6, 0, 6), spacing=3)
@@ -69,7 +71,7 @@ class McpToolRow(QWidget):
 
 
 def _remarks(row: McpToolStatus) -> list[str]:
-    """What is known of a tool beside what it says of itself, a line each."""
+    """Remarks on a tool besides its own description, one per line."""
     more = [_(HINTS[each]) for each in row.hints]
     if row.parameters:
         more.append(_("parameters: {names}", names=", ".join(row.parameters)))

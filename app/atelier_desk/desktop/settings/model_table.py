@@ -1,4 +1,4 @@
-"""The models of one provider: what each can do, its context window and prices, editable in place."""
+"""The models of a provider: capabilities, context window and prices, editable in place."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 NAME = 110
-"""Least width of a model's name, in logical pixels at 100 %."""
+"""Minimum width of a model's name, in logical pixels at 100 %."""
 ROOM = 480
-"""Width, likewise, below which the prices of the cache, which fewest people change, give way to the names."""
+"""Width, likewise, below which cache prices, the least edited columns, are hidden."""
 COLUMNS = ("favourite", "name", "context_window", "price_input", "price_output", "price_cache_read", "price_cache_write")
 STAR, TITLE = 0, 1
 AbilitiesRole = Qt.ItemDataRole.UserRole + 1
 
 
 class _NameDelegate(FramedDelegate):
-    """A model's name, and below it what the model can do."""
+    """Paints a model's name with its capabilities below."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         shown = QStyleOptionViewItem(option)
@@ -62,8 +62,11 @@ class _NameDelegate(FramedDelegate):
 
 
 class ModelTable(QTableWidget):
-    """``on_edit(info, field, value)`` is called with the parsed value (None for an empty cell); text that is no number is refused.
-    ``on_star(info, on)`` is told of a favourite. Models that stand first wherever one is chosen stand first here.
+    """``on_edit(info, field, value)`` receives the parsed value (None for an empty cell).
+
+    Invalid numbers are rejected.
+
+    ``on_star(info, on)`` receives favourites. Models are in the same order as in pickers.
     """
 
     def __init__(
@@ -87,7 +90,7 @@ class ModelTable(QTableWidget):
         self.setItemDelegateForColumn(TITLE, _NameDelegate(self, cells=True))
         self.itemChanged.connect(self._edited)
         theme().changed.connect(self._restyle)
-        bind_text(self, name=N_("Models: double-click a number to change it, Space makes a favourite"))
+        bind_text(self, name=N_("Models: double-click a number to change it, press Space to add or remove a favourite"))
         self._restyle()
         self._fill()
 
@@ -97,13 +100,13 @@ class ModelTable(QTableWidget):
         self._fill()
 
     def filter(self, needle: str) -> None:
-        """Show only models whose name, or what they can do, has these words."""
+        """Show only models whose name or capabilities contain these words."""
         self._needle = needle
         self._fill()
 
     @property
     def shown(self) -> list[ModelInfo]:
-        """The models in the table, in its order."""
+        """The visible models, in order."""
         return self._models
 
     def _fill(self) -> None:
@@ -124,7 +127,7 @@ class ModelTable(QTableWidget):
         self.setFixedHeight(height + 2 * self.frameWidth() + 4)
 
     def _star(self, info: ModelInfo) -> QTableWidgetItem:
-        """A box to tick, which Space and the mouse reach."""
+        """A check box, usable with Space and mouse."""
         item = QTableWidgetItem()
         item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsUserCheckable)
         item.setCheckState(Qt.CheckState.Checked if key_of(info) in self._favourites else Qt.CheckState.Unchecked)
@@ -146,12 +149,14 @@ class ModelTable(QTableWidget):
 
     @property
     def chosen(self) -> ModelInfo | None:
-        """The model of the row that has the cursor."""
+        """The model of the current row."""
         return self._models[self.currentRow()] if 0 <= self.currentRow() < len(self._models) else None
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """The name takes what the figures leave, and never less than a name needs: then the table scrolls. Where the prices of the cache
-        are left out for want of room, the tool tip of the name has them."""
+        """The name column takes the remaining width, with a minimum below which the table scrolls.
+
+        If cache prices are hidden, they are in the tool tip of the name.
+        """
         super().resizeEvent(event)
         header = self.horizontalHeader()
         for column in (len(COLUMNS) - 2, len(COLUMNS) - 1):
@@ -170,7 +175,7 @@ class ModelTable(QTableWidget):
         self._fit_height()
 
     def _head(self) -> None:
-        # Short heads: what they say of figures stands below the table, and the names have the room.
+        # Short headings leave room for names; their units are explained below the table.
         self.setHorizontalHeaderLabels(["★", _("Model"), _("Context"), _("Input"), _("Output"), _("Cache read"), _("Cache write")])
         centre = Qt.AlignmentFlag.AlignVCenter
         for column in range(len(COLUMNS)):
@@ -225,19 +230,19 @@ def _name(info: ModelInfo) -> str:
 
 
 def key_of(info: ModelInfo) -> str:
-    """How a favourite is kept."""
+    """The stored key of a favourite."""
     return f"{info.provider}/{info.name}"
 
 
 def abilities(info: ModelInfo) -> str:
-    """What a model can do, as far as it is known."""
+    """A model's known capabilities."""
     known = ((info.supports_vision, N_("images")), (info.supports_thinking, N_("reasoning")))
     words = [_(word) for can, word in known if can]
     return " · ".join(words if info.embedding or info.starter else [tool_calls(info), *words])
 
 
 def tool_calls(info: ModelInfo) -> str:
-    """How a model's tool calls are sent, unless its agent says otherwise."""
+    """The default format of a model's tool calls, if its agent does not set one."""
     words = {True: N_("tools"), None: N_("tools (not tried yet)"), False: N_("tools as text")}
     return _(words[info.supports_tools])
 
@@ -250,22 +255,22 @@ def _cache_prices(info: ModelInfo) -> str:
 
 
 def _source(info: ModelInfo) -> str:
-    """Who says so."""
-    told = {
+    """The source of a value."""
+    texts = {
         "server": N_("Reported by the server."),
         "list": N_("From models.dev."),
         "profile": N_("Guessed from its name."),
         "user": N_("Entered by you."),
     }
-    return _(told[info.source]) if info.source in told else ""
+    return _(texts[info.source]) if info.source in texts else ""
 
 
 def _learned(info: ModelInfo) -> str:
-    """What the server showed by refusing a request, in a sentence; empty when nothing."""
+    """Limits learned from a server's refusal, as a sentence; empty if none."""
     if info.source != "learned":
         return ""
     if info.supports_tools is False:
         return _("The server refused tool definitions, so tool calls are sent as text.")
     if info.supports_tools:
-        return _("The model called tools, so they are sent in the server’s own form.")
+        return _("The model called tools, so tool calls use the server’s own format.")
     return _("The server refused longer requests and reported this limit.")

@@ -1,4 +1,4 @@
-"""Rows of a name and its value, one under the other, with a button for one more: request headers, variables."""
+"""Rows of name and value with a button to add one: request headers, variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ SHOWN = QLineEdit.EchoMode.Normal
 
 
 class NamedRow(QWidget):
-    """One row: ``<prefix>-name-<n>``, the value's field and ``<prefix>-remove-<n>``. ``stored`` while the keyring has the value."""
+    """One row: ``<prefix>-name-<n>``, the value's field and ``<prefix>-remove-<n>``.
+
+    ``stored``: the value is in the keyring.
+    """
 
     changed = Signal()
     removed = Signal()
@@ -29,11 +32,11 @@ class NamedRow(QWidget):
         remove.clicked.connect(self.removed)
 
     def texts(self) -> tuple[str, str]:
-        """Name and value as they are typed."""
+        """Name and value as typed."""
         return self.name.text().strip(), self.value.text().strip()
 
     def hide_secret(self) -> None:
-        """Show the value, or only how long it is."""
+        """Show the value, or only its length."""
         raise NotImplementedError
 
     def _edited(self) -> None:
@@ -45,12 +48,12 @@ Row = TypeVar("Row", bound=NamedRow)
 
 
 class NamedRows(QWidget, Generic[Row]):
-    """The rows. ``changed`` fires on every edit. Subclasses say what a row is (``make``) and what is read of them (``read``)."""
+    """The rows. ``changed`` is emitted on every edit. Subclasses create rows (``make``) and read them (``read``)."""
 
     changed = Signal()
 
     def __init__(self, add: str, text: str, parent: QWidget | None = None, *, most: int = 0) -> None:
-        """``add`` is the object name of the button, ``text`` what it says; ``most`` rows, 0 for any number."""
+        """``add`` is the object name of the add button, ``text`` its label; at most ``most`` rows, 0 for unlimited."""
         super().__init__(parent)
         self._rows: list[Row] = []
         self._shown: dict[str, str] = {}
@@ -60,7 +63,7 @@ class NamedRows(QWidget, Generic[Row]):
         self._column.addLayout(fill(QHBoxLayout(), self.add, 1))
 
     def make(self, number: int, name: str, text: str, *, stored: bool) -> Row:
-        """A row of this kind."""
+        """Create a row."""
         raise NotImplementedError
 
     def read(self) -> tuple[dict[str, str], dict[str, str]]:
@@ -68,7 +71,7 @@ class NamedRows(QWidget, Generic[Row]):
         raise NotImplementedError
 
     def edited(self) -> bool:
-        """Whether something differs from what was shown."""
+        """Whether anything differs from the values shown initially."""
         try:
             texts, secrets = self.read()
         except UsageError:
@@ -76,7 +79,7 @@ class NamedRows(QWidget, Generic[Row]):
         return bool(secrets) or texts != self._shown
 
     def _begin(self, shown: dict[str, str]) -> None:
-        """Show other ones from now on."""
+        """Set new initial values."""
         for row in list(self._rows):
             self._drop(row)
         self._shown, self._number = dict(shown), 0

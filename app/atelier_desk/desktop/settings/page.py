@@ -1,4 +1,4 @@
-"""Base of the settings pages: sections of rows, with a caption, a hint and a control, in a scrolled column."""
+"""Base of settings pages: sections of rows with caption, hint and control, in a scrolled column."""
 
 from __future__ import annotations
 
@@ -38,13 +38,16 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
 
 TEXT, STRETCH_TEXT = 110, 150
-"""Room for a row's texts below which its control goes under them; more where the control is a wide one."""
+"""Minimum width of a row's texts beside its control, below which the control moves under them.
+
+More for wide controls.
+"""
 FIELD = 112
-"""Narrowest a combo or spin box gets, whatever it holds."""
+"""Minimum width of a combo or spin box, whatever its content."""
 NOTE = 220
-"""Room for the note of a page's foot below which its buttons go under it."""
+"""Minimum width of the footer's note, below which the buttons move under it."""
 COLUMN = 720
-"""Widest a page's column gets, in logical pixels at 100 %."""
+"""Maximum width of a page's column, in logical pixels at 100 %."""
 
 
 class Row(QWidget):
@@ -64,16 +67,16 @@ class Row(QWidget):
         line.setSpacing(16)
         fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
         if stretch and isinstance(control, QComboBox):
-            for told in (control.model().dataChanged, control.model().rowsInserted):
-                told.connect(lambda *_change: self._arrange())  # other words, as in another language
+            for changed in (control.model().dataChanged, control.model().rowsInserted):
+                changed.connect(lambda *_change: self._arrange())  # text changes, for example of the language
         if isinstance(control, QAbstractSpinBox):
             pad(control)
         elif isinstance(control, QCheckBox) and not control.text():
-            mark(control, "bare")  # ends where the other fields end
+            mark(control, "bare")  # aligned with the ends of other fields
 
     def minimumSizeHint(self) -> QSize:
-        """A row is no wider than its control needs: a narrow one puts it under the texts."""
-        # What a combo box needs for its longest entry is not what it gets where a narrower width is set: an ellipsis says so.
+        """A row is at least as wide as its control: a narrow row puts it under the texts."""
+        # A combo box with a limited width may be narrower than its longest entry, which is then elided.
         field = self.control.minimumWidth() or self.control.minimumSizeHint().width()
         narrow = max(self.caption.minimumSizeHint().width(), field)
         return QSize(narrow, super().minimumSizeHint().height())
@@ -88,7 +91,7 @@ class Row(QWidget):
             self._arrange()
 
     def _arrange(self) -> None:
-        """Put the control beside the texts, or under them where there is no room for both."""
+        """Put the control beside the texts, or under them if there is no room for both."""
         room = self.control.sizeHint().width() + theme().px(STRETCH_TEXT if self._stretch else TEXT)
         down = self.width() < room or self._cuts()
         self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
@@ -97,7 +100,7 @@ class Row(QWidget):
         self._line.setAlignment(self.control, side)
 
     def _cuts(self) -> bool:
-        """Whether a wide control would leave the caption over two lines, or a combo box cut an entry: its hint is for its first words."""
+        """Whether a wide control would wrap the caption, or a combo box elide an entry."""
         box, room = self.control, self.width() - 16
         texts = min(room * 2 // 5 if self._stretch else room, room - box.sizeHint().width())
         if self.caption.heightForWidth(texts) > 2 * self.caption.fontMetrics().lineSpacing() + 2:
@@ -108,7 +111,7 @@ class Row(QWidget):
         return widest + theme().px(44) > (self.width() - 16) * 3 // 5
 
     def set_texts(self, caption: Text, hint: Text = "") -> None:
-        """Bind the texts of the row, which are also those of its control for who cannot see."""
+        """Bind the texts of the row, which are also the control's accessible name and description."""
         bind_text(self.caption, caption)
         bind_text(self.hint, hint)
         self.hint.setVisible(bool(hint))
@@ -116,7 +119,7 @@ class Row(QWidget):
 
 
 class PageFooter(QWidget):
-    """A note with the buttons on its right, none of them ever cut; the note is above them where little room is left for it."""
+    """A note with buttons on its right, which are never clipped; the note moves above them if there is little room."""
 
     def __init__(self, note: QWidget, buttons: Sequence[QPushButton], parent: QWidget) -> None:
         super().__init__(parent)
@@ -137,7 +140,7 @@ class PageFooter(QWidget):
 
 
 class SectionCard(Card):
-    """The card of a section, with its ``heading``, which stands above it."""
+    """The card of a section, with its ``heading`` above."""
 
     def __init__(self, page: QWidget, title: Text) -> None:
         super().__init__(page)
@@ -151,17 +154,20 @@ class SectionCard(Card):
 
 
 class SettingsPage(QWidget):
-    """A page. Subclasses build in ``__init__``, where texts are bound, and read and show their values in ``load``, which runs each time the
-    page is shown, and whenever one of ``topics`` or the language changed while it is shown.
+    """Base of pages.
+
+    Subclasses build in ``__init__``, where texts are bound, and load and show their values in ``load``.
+
+    ``load`` runs each time the page is shown, and when one of ``topics`` or the language changes while it is visible.
     """
 
     topics: tuple[Topic, ...] = ()
     listed_at_once = True
-    """What it lists is read, for a search, before it was shown."""
+    """Whether a search may load the page's lists before the page was shown."""
     loaded = Signal()
-    """Its values were read anew."""
+    """Its values were reloaded."""
     place_requested = Signal(str, str, str, str)
-    """A place in a workflow is to be shown: its id, the kind and id of the row, and the message it belongs to."""
+    """Show a place in a workflow: its id, kind and id of the row, and the message it belongs to."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -188,15 +194,13 @@ class SettingsPage(QWidget):
         bridge.changed.connect(self._on_changed)
 
     async def load(self) -> None:
-        """Read the page's values."""
+        """Load the page's values."""
 
     def show_item(self, name: str) -> None:
-        """Go to one of the things that the page lists, ready to be typed into; a page without such a list stays as it is."""
-
-    # building -----------------------------------------------------------------------------------------------------------------------
+        """Select an item of the page's list and focus its form; pages without such a list ignore it."""
 
     def section(self, title: Text = "") -> SectionCard:
-        """A heading, and the card under it."""
+        """A heading with a card below."""
         card = SectionCard(self, title)
         fill(self.column, card.heading, card)
         self.column.addSpacing(12)
@@ -216,7 +220,7 @@ class SettingsPage(QWidget):
         return button
 
     def button_row(self, card: Card, *buttons: QPushButton) -> None:
-        """What can be done with the list of a card, in one line under it: what makes a new one first, what removes one last."""
+        """The buttons of a card's list, in a line below it: adding first, removing last."""
         line = FlowLayout(spacing=8)
         for number, button in enumerate(buttons):
             mark(button, "" if number == 0 else "ghost")
@@ -224,32 +228,32 @@ class SettingsPage(QWidget):
         card.body.addLayout(line)
 
     def foot(self, *buttons: QPushButton) -> None:
-        """Under the page and always in view: what is known of the form (``busy``), and the buttons that end it, Save the last."""
+        """The footer, always visible: messages about the form (``busy``), and its buttons, Save last."""
         self.busy = Busy(self)
-        note = QWidget(self)  # which has its height while nothing is said
+        note = QWidget(self)  # it keeps its height while empty
         fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
         foot = control(PageFooter(note, buttons, self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
 
     def note_saved(self, kept: bool) -> None:
-        """Say in the foot that the form was saved; ``kept`` is whether the secrets typed there outlive the program."""
+        """Show in the footer that the form was saved; ``kept``: its secrets are stored permanently."""
         words = (lambda: _("Saved.")) if kept else lambda: _("Saved until Atelier closes: there is no system keyring.")
         self.busy.note(words, "ok" if kept else "warn")
 
     def end(self) -> None:
-        """After the last section: keep everything at the top, and let wide fields shrink in a narrow window."""
+        """After the last section: align everything to the top, and let wide fields shrink in a narrow window."""
         self.column.addStretch(1)
         self._fields = [field for field in self.findChildren(QWidget) if isinstance(field, QComboBox | QAbstractSpinBox)]
         self._restyle()
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def show_error(self, text: str) -> None:
         toast(self, text)
 
     def reload(self) -> None:
-        """Read anew. Asked for again while that goes on, it is done once more afterwards, and never begun again: changes that come faster
-        than the page is read would keep it from ever being shown."""
+        """Reload. Requests during a reload cause a single further one, and never restart it.
+
+        Otherwise changes faster than the loading would keep the page from ever being shown.
+        """
         if self._loading is not None and not self._loading.done():
             self._read_again = True
             return
@@ -263,12 +267,12 @@ class SettingsPage(QWidget):
         self.loaded.emit()
 
     def prepare(self) -> None:
-        """Read what it lists, once, to be searched."""
+        """Load its lists once, for the search."""
         if self._loading is None and self.listed_at_once:
             self.reload()
 
     def call(self, work: Coroutine[object, None, object]) -> None:
-        """A change whose only visible result is the reloaded page; errors are shown."""
+        """Make a change whose only visible result is the reloaded page; errors are shown."""
 
         async def job() -> None:
             try:
@@ -279,14 +283,14 @@ class SettingsPage(QWidget):
         self.jobs.start(job())
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """What was said of a test or a save goes with the page, once it was seen."""
+        """Messages about a test or a save are removed when the page is left."""
         super().hideEvent(event)
-        if not event.spontaneous():  # as of a window that is minimised
+        if not event.spontaneous():  # spontaneous: the window was minimized
             for line in self.findChildren(Busy):
                 line.clear_message()
 
     def changeEvent(self, event: QEvent) -> None:
-        """What no text is bound to is read and shown anew in another language, as on every other change."""
+        """Reload on a change of language, for values that are not bound texts."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.LanguageChange and self._loading is not None:
             self.reload()
@@ -305,5 +309,5 @@ class SettingsPage(QWidget):
 
 
 def unknown(value: object) -> str:
-    """A value that may be missing."""
+    """A value, or a text for a missing one."""
     return _("unknown") if value is None else str(value)

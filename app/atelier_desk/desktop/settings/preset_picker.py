@@ -1,4 +1,4 @@
-"""Which model server to add: services and programs to search through, those that run on this machine first."""
+"""The picker of a model server to add: searchable services and programs, running ones first."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ SIZE = QSize(460, 520)
 
 
 class PresetPicker(QDialog):
-    """``preset-picker``, opened with ``open``. ``chosen(kind, name, url, example)``: what it is, its first name and address, and what an
-    address looks like where it has none."""
+    """``preset-picker``, opened with ``open``.
+
+    ``chosen(kind, name, url, example)``: kind, default name and address, and an example of an address if it has none.
+    """
 
     chosen = Signal(str, str, str, str)
 
@@ -51,7 +53,7 @@ class PresetPicker(QDialog):
         self.field.setFocus()
 
     def show_found(self, servers: Iterable[DetectedServer]) -> None:
-        """Servers that answer on this machine."""
+        """Show servers running on this machine."""
         self._found = list(servers)
         self._fill()
 
@@ -62,10 +64,11 @@ class PresetPicker(QDialog):
             about = _("runs on this computer: {url}", url=server.base_url)
             rows.append((server.software, about, "", (server.kind, server.software, server.base_url, "")))
         named = [bool(preset.title) and fits(needle, preset.title) for preset in presets()]
-        ranked = sorted(zip(presets(), named, strict=True), key=lambda each: not each[1])  # who serves it too stands below whose it is
+        # Matches in the description come after matches in the name.
+        ranked = sorted(zip(presets(), named, strict=True), key=lambda each: not each[1])
         for preset, _named in ranked:
             value = (preset.kind, preset.title or _("Server"), preset.url, preset.example)
-            words = preset.words if preset.title else f"{preset.words} {needle}"  # any other one is always there
+            words = preset.words if preset.title else f"{preset.words} {needle}"  # custom servers are always included
             rows.append((preset.title or _("Another server"), self._about(preset), words, value))
         self.list.fill([("", (self._line(*row) for row in rows if fits(needle, " ".join(row[:3]))))])
 

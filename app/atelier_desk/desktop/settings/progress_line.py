@@ -1,4 +1,4 @@
-"""A line that says that something longer goes on: what, for how long, how far, and a button that stops it."""
+"""A progress line for long work: description, elapsed time, progress, and a stop button."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from atelier_desk.desktop.widgets.bindings import Text, made, text_of
 from atelier_desk.support.i18n import N_, _
 
 Outcome = tuple[str | Callable[[], str], str]
-"""What is said at the end, and the variant of its look: ok, warn, error, muted."""
+"""The final message, and its style variant: ok, warn, error, muted."""
 
 
 class Busy(QWidget):
-    """Hidden until ``watch`` is given a task. ``set_progress`` shows a bar, ``note`` a sentence that stays after the task."""
+    """Hidden until ``watch`` is given a task.
+
+    ``set_progress`` shows a bar, ``note`` a message that stays after the task.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +52,7 @@ class Busy(QWidget):
         return self._task is not None
 
     def watch(self, task: asyncio.Task[object], what: Text) -> None:
-        """Show ``what`` until the task is over. Stop cancels the task."""
+        """Show ``what`` until the task ends. Stop cancels the task."""
         self._task, self._what = task, what
         self._since = time.monotonic()
         bind_text(self.stop)
@@ -69,8 +72,10 @@ class Busy(QWidget):
         what: Text = "",
         problem: Callable[[Exception], str] = error_text,
     ) -> asyncio.Task[Any] | None:
-        """Do a work, one of its ``key`` at a time, and say its outcome here: a text and its variant, or why it failed. Without ``what``
-        nothing is said meanwhile. None when it goes on already."""
+        """Run a job, one per ``key``, and show its outcome (text and variant) or error.
+
+        Without ``what`` nothing is shown while it runs. Returns None if it is already running.
+        """
 
         async def job() -> None:
             try:
@@ -93,7 +98,7 @@ class Busy(QWidget):
         self._bar.show()
 
     def note(self, text: str | Callable[[], str], variant: str = "muted") -> None:
-        """The outcome, left standing; a function says it anew in another language, as an error does."""
+        """Show the outcome permanently; a function is called again for another language."""
         self._rest()
         mark(self.text, variant)
         bind_text(self.text, text if callable(text) else made(text))
@@ -105,12 +110,12 @@ class Busy(QWidget):
             self._task.cancel()
 
     def clear_message(self) -> None:
-        """What was said of something holds no more; what goes on is said on."""
+        """Remove the outcome; running work stays visible."""
         if not self.running:
             self.hide()
 
     def drop(self) -> None:
-        """What was watched no longer matters: it is cancelled, and nothing is said of it."""
+        """Cancel the watched task without a message."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()

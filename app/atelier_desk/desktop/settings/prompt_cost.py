@@ -1,4 +1,4 @@
-"""What an agent's prompt costs before anything is said, in each tool mode, beside the choice of that mode."""
+"""The size of an agent's prompt in each tool mode, shown beside the choice of the mode."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ _SAVED = {
 
 
 class PromptCostNote(QLabel):
-    """``agent-prompt-cost``: estimated tokens by mode, what each saves against all definitions at once, and, where tools are searched for
-    instead of being listed, how many and what listing them would take."""
+    """``agent-prompt-cost``: estimated tokens by mode, with the savings compared to all definitions at once.
+
+    If tools are searched instead of listed, also their number and the tokens saved.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -38,14 +40,14 @@ class PromptCostNote(QLabel):
         self.setWordWrap(True)
         self._costs: dict[ToolMode, PromptCost] = {}
         about = N_(
-            "Estimated tokens each request costs before anything is said, in a workflow with a workspace folder: instructions "
-            "and tools. Tools that are searched for are added once they are found."
+            "Estimated tokens of a request without messages, in a workflow with a workspace folder: instructions and "
+            "tools. Tools found by search come on top."
         )
         bind_text(self, self._lines, name=N_("Tokens used by every request"), tip=about)
         self.hide()
 
     def show_costs(self, costs: Mapping[ToolMode, PromptCost]) -> None:
-        """What each mode costs; none hide the note."""
+        """Show the size of each mode; none hides the note."""
         self._costs = dict(costs)
         bind_text(self)
         self.setVisible(bool(costs))
@@ -61,14 +63,14 @@ class PromptCostNote(QLabel):
 
 
 def _searched(cost: PromptCost) -> str:
-    """What a figure leaves out, in parentheses; empty when it leaves out nothing."""
+    """What a figure excludes, in parentheses; empty if nothing."""
     if not cost.searched:
         return ""
-    said = ngettext(
+    text = ngettext(
         "{count} tool is searched for when needed; {tokens} tokens with it listed",
         "{count} tools are searched for when needed; {tokens} tokens with all of them listed",
         cost.searched,
         count=number(cost.searched),
         tokens=number(cost.listed),
     )
-    return f" ({said})"
+    return f" ({text})"

@@ -1,4 +1,4 @@
-"""How a server is reached beside its address and key: CA file, API version, the header of the key, headers of one's own. Folded away."""
+"""Advanced provider settings, collapsed: CA file, API version, key header, custom headers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ KEY_STYLE_WORDS = {
 
 
 class ProviderAdvanced(QWidget):
-    """``changed`` fires on every edit. ``fields()`` are those of a ``ProviderConfig``, ``secrets()`` values for the keyring."""
+    """``changed`` is emitted on every edit.
+
+    ``fields()`` are those of a ``ProviderConfig``, ``secrets()`` values for the keyring.
+    """
 
     changed = Signal()
 
@@ -77,7 +80,7 @@ class ProviderAdvanced(QWidget):
         self.headers.changed.connect(self.changed)
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool) -> None:
-        """A provider, or None for a new one; unfolded when something is set."""
+        """Show a provider, or None for a new one; expanded if anything is set."""
         self._shown = config
         self.ca_file.setText(config.ca_file if config else "")
         self.api_version.setText(config.api_version if config else "")
@@ -86,10 +89,10 @@ class ProviderAdvanced(QWidget):
         self.fold.setChecked(config is not None and bool(config.ca_file or config.api_version or config.headers))
 
     def fields(self) -> dict[str, Any]:
-        """What is entered.
+        """The entered values.
 
         Raises:
-            UsageError: a header is not whole.
+            UsageError: a header is incomplete.
         """
         return {
             "ca_file": self.ca_file.text().strip(),
@@ -99,16 +102,16 @@ class ProviderAdvanced(QWidget):
         }
 
     def secrets(self) -> dict[str, str]:
-        """Values of headers that were typed. Raises UsageError as ``fields``."""
+        """Typed header values. Raises UsageError as ``fields``."""
         return self.headers.headers()[1]
 
     def edited(self) -> bool:
-        """Whether something differs from what is stored."""
-        kept = self._shown
-        if kept is None:
+        """Whether anything differs from the stored values."""
+        stored = self._shown
+        if stored is None:
             return True
         now = (self.ca_file.text().strip(), self.api_version.text().strip(), KeyStyle(self.key_style.currentData()))
-        return now != (kept.ca_file, kept.api_version, kept.key_style) or self.headers.edited()
+        return now != (stored.ca_file, stored.api_version, stored.key_style) or self.headers.edited()
 
     def _on_fold(self, opened: bool) -> None:
         self._body.setVisible(opened)

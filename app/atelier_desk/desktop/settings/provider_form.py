@@ -1,4 +1,4 @@
-"""The form of one provider: name, address, key, on or off. The key is never shown again."""
+"""The form of a provider: name, address, key, enabled. A stored key is never shown."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from atelier_desk.support.i18n import N_, _
 
 
 def kind_text(kind: str) -> str:
-    """What people call a kind; its bare name where nothing is registered for it any more."""
+    """The display name of a kind; the raw name if it is no longer registered."""
     entry = find(kind)
     return _(entry.title) if entry is not None else kind
 
 
 def usual_url(kind: str) -> str:
-    """The address a provider of this kind has where it names none."""
+    """The default address of this kind of provider."""
     entry = find(kind)
     return entry.url if entry is not None else ""
 
 
 def is_builtin(kind: str) -> bool:
-    """Whether it is the program's own server, which has no address and no key."""
+    """Whether it is the built-in server, which has neither address nor key."""
     entry = find(kind)
     return entry is not None and entry.builtin
 
 
 _HINTS = {
     KeyState.SAVED: N_("saved – type to replace"),
-    KeyState.SESSION: N_("known until Atelier closes – type to replace"),
+    KeyState.SESSION: N_("kept until Atelier closes – type to replace"),
     KeyState.REQUIRED: N_("API key required"),
 }
 
 
 class ProviderForm(QWidget):
-    """``changed`` fires on every edit, ``entered`` with Enter in a line.
+    """``changed`` is emitted on every edit, ``entered`` with Enter in a line.
 
-    ``config()`` is what is entered, ``key()`` a key that was typed and not stored yet.
+    ``config()`` is the input, ``key()`` a typed key not stored yet.
     """
 
     changed = Signal()
@@ -90,7 +90,10 @@ class ProviderForm(QWidget):
         self._update_texts()
 
     def show_config(self, config: ProviderConfig | None, *, persistent: bool, state: KeyState = KeyState.NONE) -> None:
-        """A provider, or None for a new one; ``persistent`` is whether keys outlive the program, ``state`` how this one's stands."""
+        """Show a provider, or None for a new one.
+
+        ``persistent``: keys are stored permanently, ``state``: its key's state.
+        """
         self._shown, self._state, self._example = config, state, ""
         local = config is not None and is_builtin(config.kind)
         self.name.setText(config.name if config else "")
@@ -108,28 +111,28 @@ class ProviderForm(QWidget):
         self._update_texts()
 
     def set_key_note(self, note: QWidget, *buttons: QWidget) -> None:
-        """What is said of the key, and what can be done about it, under its field."""
+        """Set the note below the key field."""
         self._under_key.addWidget(note)
         for number, button in enumerate(buttons):
             self._button_row.insertWidget(number, button)
 
     def focus_key(self) -> None:
-        """The keyboard to where the key comes from."""
+        """Focus the field of the key, or of its variable."""
         (self.env if self.env.text() else self.key_field).setFocus()
 
     def complete(self) -> bool:
-        """Whether there is enough to be tried and saved."""
+        """Whether the form is complete enough to test and save."""
         return bool(self.name.text().strip()) and not (self._example and not self.url.text().strip())
 
     def preset(self) -> Preset | None:
-        """The service that the address is one of."""
+        """The service to which the address belongs."""
         if not self.complete():
             return None
         kind = self._shown.kind if self._shown is not None else str(self.kind.currentData())
         return preset_of(ProviderConfig(name="x", kind=kind, base_url=self.url.text().strip()[:2048]))
 
     def prefill(self, kind: str, name: str, url: str, example: str = "") -> None:
-        """A new provider with what is known of it; ``example`` is what an address looks like where one must be given."""
+        """Fill the form for a new provider; ``example`` is the placeholder of a required address."""
         self._example = example
         self.name.setText(name)
         self.kind.setCurrentIndex(max(0, self.kind.findData(kind)))
@@ -137,14 +140,14 @@ class ProviderForm(QWidget):
         self._update_texts()
 
     def config(self) -> ProviderConfig:
-        """What is entered.
+        """The entered configuration.
 
         Raises:
             pydantic.ValidationError: the name is empty or not allowed.
-            UsageError: a header is not whole.
+            UsageError: a header is incomplete.
         """
-        kept = self._shown
-        kind = kept.kind if kept is not None else str(self.kind.currentData())
+        stored = self._shown
+        kind = stored.kind if stored is not None else str(self.kind.currentData())
         fields = {
             "name": self.name.text().strip(),
             "kind": kind,
@@ -153,28 +156,28 @@ class ProviderForm(QWidget):
             "enabled": self.enabled.isChecked(),
             **(self.advanced.fields() if not is_builtin(kind) else {}),
         }
-        if kept is not None:
-            fields |= {"has_key": kept.has_key, "created_at": kept.created_at}
+        if stored is not None:
+            fields |= {"has_key": stored.has_key, "created_at": stored.created_at}
         return ProviderConfig(**fields)
 
     def key(self) -> str:
-        """A key that was typed; empty when none was."""
+        """The typed key; empty if none."""
         return self.key_field.text().strip()
 
     def secrets(self) -> dict[str, str]:
-        """Values of headers that were typed and are not stored yet, by name."""
+        """Typed header values that are not stored yet, by name."""
         return self.advanced.secrets()
 
     def edited(self) -> bool:
-        """Whether something differs from what is stored."""
+        """Whether anything differs from the stored values."""
         if self._shown is None or self.key() or self.advanced.edited():
             return True
-        kept = self._shown
+        stored = self._shown
         now = (self.name.text().strip(), self.url.text().strip(), self.env.text().strip(), self.enabled.isChecked())
-        return now != (kept.name, kept.base_url, kept.api_key_env, kept.enabled)
+        return now != (stored.name, stored.base_url, stored.api_key_env, stored.enabled)
 
     def _typed(self, text: str, other: QLineEdit | None) -> None:
-        """A key and a variable exclude each other: what is typed last counts."""
+        """A key and a variable exclude each other: the last typed counts."""
         if text and other is not None:
             other.clear()
         self.changed.emit()
@@ -184,6 +187,6 @@ class ProviderForm(QWidget):
         self.changed.emit()
 
     def _update_texts(self) -> None:
-        """What the provider shown, or the kind chosen, changes in the texts."""
+        """Update texts that depend on the provider or kind."""
         bind_text(self.url)
         bind_text(self.key_field, hint=_HINTS.get(self._state, N_("not set")))

@@ -1,7 +1,7 @@
-"""The settings pages and their sections. Each registers itself when its module is imported; adding one is adding a file.
+"""The settings pages and their sections, registered when their modules are imported; to add one, add a file.
 
-``@settings_page("general", order=10, icon="sliders", title=N_("General"))`` stands above a ``SettingsPage`` subclass. With
-``part_of`` it is a further section of another page, whose own first one is called ``section``.
+``@settings_page("general", order=10, icon="sliders", title=N_("General"))`` decorates a ``SettingsPage`` subclass.
+With ``part_of`` it is a further section of another page, whose own first one is called ``section``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ PageClass = TypeVar("PageClass", bound="type[SettingsPage]")
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """A registered page, or a section of one. ``title`` and ``section`` are English ``N_`` strings; ``order`` sorts all of them, low first,
-    the sections of a page after it."""
+    """A registered page, or a section of one.
+
+    ``title`` and ``section`` are English ``N_`` strings; ``order`` sorts, lowest first, sections after their page.
+    """
 
     name: str
     order: int
@@ -33,12 +35,12 @@ class PageEntry:
 
     @property
     def host(self) -> str:
-        """Name of the page it is on."""
+        """Name of its page."""
         return self.part_of or self.name
 
     @property
     def tab(self) -> str:
-        """What it is called on its page."""
+        """Its title among the sections of its page."""
         return self.section or self.title
 
 
@@ -48,12 +50,12 @@ _entries: dict[str, PageEntry] = {}
 def settings_page(
     name: str, *, order: int, icon: str, title: str, section: str = "", part_of: str = ""
 ) -> Callable[[PageClass], PageClass]:
-    """Class decorator that puts a page on the list; a name that another class has is an error."""
+    """Register a page; a name used by another class is an error."""
 
     def register(page: PageClass) -> PageClass:
-        taken = _entries.get(name)
-        if taken is not None and (taken.page.__module__, taken.page.__qualname__) != (page.__module__, page.__qualname__):
-            raise ValueError(f"settings page {name!r} is registered by {taken.page.__module__} already")
+        existing = _entries.get(name)
+        if existing is not None and (existing.page.__module__, existing.page.__qualname__) != (page.__module__, page.__qualname__):
+            raise ValueError(f"settings page {name!r} is registered by {existing.page.__module__} already")
         _entries[name] = PageEntry(name, order, icon, title, page, section, part_of)
         return page
 
@@ -61,12 +63,12 @@ def settings_page(
 
 
 def pages() -> list[PageEntry]:
-    """The pages, in their order."""
+    """The pages, in order."""
     return [entry for entry in sections() if not entry.part_of]
 
 
 def sections() -> list[PageEntry]:
-    """All that ``atelier_desk.desktop.settings.pages`` has: the pages, each followed by its further sections."""
+    """All modules of ``atelier_desk.desktop.settings.pages``: the pages, each followed by its further sections."""
     from atelier_desk.desktop.settings import pages as package
 
     for module in pkgutil.iter_modules(package.__path__):

@@ -1,4 +1,4 @@
-"""The risk of each tool, with the owner's choice in place of the tool's own."""
+"""The risk of each tool, which the user may override."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORDS: dict[RiskName, str] = {"low": N_("low"), "medium": N_("medium"), "high": 
 class RiskTable(RowList):
     """``risk-<ToolName>`` combo boxes by section.
 
-    Signals: ``chosen(tool, risk)``; an empty risk goes back to the tool's own.
+    Signals: ``chosen(tool, risk)``; an empty risk restores the default.
     """
 
     chosen = Signal(str, str)
@@ -33,7 +33,7 @@ class RiskTable(RowList):
         theme().changed.connect(self._apply_style)
 
     def show_tools(self, tools: Iterable[ToolInfo], chosen: Mapping[str, RiskName]) -> None:
-        """The tools there are, and what was chosen for them; tools that are gone but were given a risk are listed too."""
+        """Set the tools and overrides; removed tools with an override are included."""
         tools = list(tools)
         known = {tool.name for tool in tools}
         tools += [ToolInfo(name, "", "", risk) for name, risk in chosen.items() if name not in known]

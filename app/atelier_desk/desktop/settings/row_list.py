@@ -1,4 +1,4 @@
-"""Rows that are made from what is listed: rules, skills, tool files, projects, tools of a server."""
+"""Rows built from a list: rules, skills, tool files, projects, tools of a server."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MARGINS = (0, 0, 0, 0)
 
 
 class RowList(QWidget):
-    """Widgets one under the other, made anew when what they show or the language changed; the keyboard stays in the row where it was.
+    """A column of widgets, rebuilt when data or language change; the focus stays in its row.
 
     Args:
-        before, after: what Tab goes to above and below the rows; rows are made later than what stands below them.
+        before, after: the neighbours in the tab order, as rows are created later than what is below them.
     """
 
     def __init__(self, parent: QWidget, *, spacing: int = 0, before: QWidget | None = None, after: Sequence[QWidget] = ()) -> None:
@@ -29,7 +29,10 @@ class RowList(QWidget):
         self._column = fill(QVBoxLayout(self), margins=MARGINS, spacing=spacing)
 
     def show_rows(self, what: object, make: Callable[[], Iterable[QWidget]]) -> bool:
-        """Show the rows that ``make`` gives, with this list as their parent. False when ``what`` is shown already, in this language."""
+        """Show the rows created by ``make`` with this list as parent.
+
+        False if ``what`` is already shown, in this language.
+        """
         wanted = (language(), what)
         if wanted == self._shown:
             return False

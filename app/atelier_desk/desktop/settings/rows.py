@@ -1,7 +1,7 @@
-"""Settings as declarations: a page lists the rows of its sections, and one builder makes, fills and stores them.
+"""Declarative settings: a page lists the rows of its sections, and one builder creates, fills and stores them.
 
-A row names its setting by its key in ``domain.settings.Settings`` (``approvals.timeout_s`` for one inside another); a number takes its
-bounds from there. What a control says is stored at once.
+A row names its setting by key in ``domain.settings.Settings`` (``approvals.timeout_s`` for a nested one), which also
+provides the bounds of numbers. Changes are stored at once.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 class Section:
-    """A heading and the rows under it."""
+    """A heading and its rows."""
 
     def __init__(self, title: Text, *fields: Field) -> None:
         self.title, self.fields = title, fields
 
 
 class RowsPage(SettingsPage):
-    """A page of declared ``sections``; one that shows more than rows builds itself, with ``add`` where a section belongs."""
+    """A page of declared ``sections``; a page with more than rows builds itself, calling ``add`` for each section."""
 
     topics: tuple[Topic, ...] = ("settings",)
     sections: ClassVar[tuple[Section, ...]] = ()
@@ -46,12 +46,12 @@ class RowsPage(SettingsPage):
             self.add(section)
 
     def add(self, section: Section) -> SectionCard:
-        """Make a section's rows; gives its card."""
+        """Create a section's rows; returns its card."""
         card = self.section(section.title)
         for field in section.fields:
             control = field.make(self, Settings, partial(self._chosen, field))
             if isinstance(control, QAbstractSpinBox):
-                control.setKeyboardTracking(False)  # a number half typed is not meant
+                control.setKeyboardTracking(False)  # not while a number is being typed
             if not control.objectName():
                 control.setObjectName(field.name or field.key)
             self._bound[field.key] = field, control
@@ -66,14 +66,14 @@ class RowsPage(SettingsPage):
         self.show_settings(await self.bridge.engine.settings.get())
 
     def show_settings(self, settings: Settings) -> None:
-        """Put the stored values into the controls."""
+        """Show the stored values."""
         self._filling = True
         for key, (field, control) in self._bound.items():
             field.show(control, value_of(settings, key))
         self._filling = False
 
     def store(self, key: str, value: object) -> None:
-        """Change one setting, and show what is kept then."""
+        """Change a setting, and show the stored value."""
         self.call(self.bridge.engine.settings.set(key, value))
 
     def _chosen(self, field: Field, value: object) -> None:

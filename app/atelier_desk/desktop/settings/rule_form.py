@@ -1,4 +1,4 @@
-"""A permission rule in a form, and the rules of another program's file before they are taken over."""
+"""The form of a permission rule, and the preview of rules imported from another program."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class RuleForm(FormDialog):
 
 
 class RuleImport(FormDialog):
-    """``rule-import``: what each line of a file becomes, ``import-line-<n>``; nothing is stored before the button is pressed.
+    """``rule-import``: what each line of a file becomes, ``import-line-<n>``; stored only on confirmation.
 
     Signals:
         chosen: the file.
@@ -139,9 +139,9 @@ class RuleImport(FormDialog):
         column = fill(QVBoxLayout(body), margins=(0, 0, 0, 0), spacing=8)
         for number, line in enumerate(lines, 1):
             becomes = "\n".join(f"{_(ACTIONS[rule.action])}  {rule.text}" for rule in line.rules)
-            told = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
+            result = becomes or (line.problem.localized(_) if line.problem else _("nothing"))
             column.addWidget(label(line.source, "small", body, wrap=True))
-            column.addWidget(control(label(told, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
+            column.addWidget(control(label(result, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}"))
             if line.warning is not None:
                 never = _("This never matches: {reason}.", reason=line.warning.localized(_))
                 column.addWidget(control(label(never, "warn", body, wrap=True), f"import-never-{number}"))

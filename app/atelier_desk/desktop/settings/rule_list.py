@@ -1,4 +1,4 @@
-"""The permission rules: what each does and where it holds, those used last first, each with Edit and Remove."""
+"""The permission rules: effect and scope, most recently used first, each with Edit and Remove."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from atelier_desk.support.text import visible
 
 
 class RuleList(RowList):
-    """``approval-rules``: rows ``rule-<text>`` with ``rule-edit-<text>`` and ``rule-remove-<text>``, and ``rule-confirm-<text>`` for one
-    that came with a backup from elsewhere.
+    """``approval-rules``: rows ``rule-<text>`` with ``rule-edit-<text>`` and ``rule-remove-<text>``.
+
+    A rule from a foreign backup also has ``rule-confirm-<text>``.
 
     Signals:
-        confirmed: a rule that is to hold from now on.
-        edited: a rule that is to be changed.
-        removed: a rule that is to go.
+        confirmed: activate this rule.
+        edited: edit this rule.
+        removed: remove this rule.
     """
 
     confirmed = Signal(object)
@@ -41,7 +42,12 @@ class RuleList(RowList):
     def show_rules(
         self, rules: Iterable[PermissionRule], names: Mapping[str, str] | None = None, never: Mapping[str, str] | None = None
     ) -> None:
-        """List these; ``names`` are those of workflows and agents by their ids, ``never`` says by its text why a rule never matches."""
+        """List these rules.
+
+        Args:
+            names: of workflows and agents, by id.
+            never: why a rule never matches, by its text.
+        """
         self._rules = by_last_use(rules)
         self._never = dict(never or {})
         if names is not None:
@@ -49,7 +55,7 @@ class RuleList(RowList):
         self._build()
 
     def filter(self, needle: str) -> None:
-        """List only those that hold every word of ``needle``: in their text, action or scope."""
+        """List only rules with all words of ``needle`` in text, action or scope."""
         self._needle = needle
         self._build()
 
@@ -67,7 +73,7 @@ class RuleList(RowList):
 
     def _facts(self, rule: PermissionRule) -> str:
         where = rule_text.scope(rule, self._names)
-        # Nobody notes when the settings of a repository were looked at.
+        # The use of a rule for a repository's settings is not recorded.
         return where if rule_text.repository(rule) else f"{where} · {rule_text.used(rule)}"
 
     def _row(self, rule: PermissionRule) -> QWidget:
@@ -99,7 +105,7 @@ class RuleList(RowList):
         edit.setAccessibleName(_("Edit: {rule}", rule=rule.text))
         remove = control(QPushButton(_("Remove"), row), f"rule-remove-{rule.text}", look="quiet", on=lambda: self.removed.emit(rule))
         remove.setAccessibleName(_("Remove: {rule}", rule=rule.text))
-        edit.setVisible(not repository)  # it names a hash
+        edit.setVisible(not repository)  # its text contains a hash
         top = Qt.AlignmentFlag.AlignTop
         buttons = (*confirm, (edit, 0, top), (remove, 0, top))
         fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), *buttons, margins=(0, 4, 0, 4), spacing=8)

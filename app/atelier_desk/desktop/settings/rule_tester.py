@@ -1,4 +1,4 @@
-"""The test box: which rule decides ``run_command(git push)``? Nothing is run or stored."""
+"""The rule tester: which rule decides ``run_command(git push)``? Nothing is run or stored."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tools import ToolInfo
 
 _SUBJECTS = ("command", "path", "url")
-"""Parameters that what stands in brackets is meant for, the first that a tool has."""
+"""Parameters that receive the value in parentheses: the first that the tool has."""
 
 _EMPTY: dict[str, object] = {"string": "", "boolean": False, "integer": 1, "number": 1}
-"""What stands for a required parameter that no rule is about, by its kind."""
+"""Placeholder of a required parameter irrelevant for rules, by type."""
 
 
 _ANY: dict[str, dict[str, object]] = {"edit_file": {"append": ""}}
-"""What makes a call whole of which only its subject is written: no rule is about it."""
+"""Values that complete a call given only by its subject; rules do not depend on them."""
 
 
 class RuleTest(QWidget):
     """``rule-test-call``, ``rule-test-folder``, ``rule-test-profile``, ``rule-test-run`` and ``rule-test-result``.
 
     Signals:
-        asked: the call is to be tried.
+        asked: test the call.
     """
 
     asked = Signal()
@@ -58,8 +58,8 @@ class RuleTest(QWidget):
         fill(QVBoxLayout(self), self.call, self.folder, below, self._result, margins=(0, 0, 0, 0), spacing=8)
         self.call.returnPressed.connect(self.asked)
         self.folder.returnPressed.connect(self.asked)
-        for said in (self.call.textChanged, self.folder.textChanged, self.profiles.currentIndexChanged):
-            said.connect(self._result.hide)
+        for edited in (self.call.textChanged, self.folder.textChanged, self.profiles.currentIndexChanged):
+            edited.connect(self._result.hide)
         self._result.hide()
 
     @property
@@ -67,7 +67,7 @@ class RuleTest(QWidget):
         return PROFILES[self.profiles.currentIndex()]
 
     def arguments(self, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, Any]]:
-        """The tool and the arguments that are written; raises UsageError when nobody can tell which."""
+        """The tool and arguments as typed. Raises UsageError if ambiguous."""
         return call_of(self.call.text(), tools)
 
     def show_verdict(self, said: Verdict) -> None:
@@ -82,10 +82,10 @@ class RuleTest(QWidget):
 
 
 def call_of(written: str, tools: Sequence[ToolInfo]) -> tuple[str, dict[str, object]]:
-    """``tool(what it is about)`` or ``tool({"name": "value"})`` as a call.
+    """Parse ``tool(subject)`` or ``tool({"name": "value"})`` into a call.
 
     Raises:
-        UsageError: it is neither, or the tool takes no single value.
+        UsageError: it is neither, or the tool has no such single parameter.
     """
     name, bracket, rest = written.strip().partition("(")
     if not name or (bracket and not rest.endswith(")")):

@@ -1,4 +1,4 @@
-"""Permission rules in a person's words: what a rule does, where it holds, when it was used last, and what decided a call."""
+"""Permission rules in words: effect, scope, last use, and what decided a call."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ KINDS: dict[Action, PillKind] = {Action.ALLOW: "ok", Action.ASK: "warn", Action.
 
 
 def scope(rule: PermissionRule, names: Mapping[str, str]) -> str:
-    """Where a rule holds; ``names`` are those of workflows and agents by their ids."""
+    """A rule's scope; ``names`` maps workflow and agent ids to names."""
     return where_text(rule.where, names.get(rule.scope_id, ""))
 
 
 def repository(rule: PermissionRule) -> str:
-    """The git repository whose settings a rule allows; empty for every other rule. Where it is stands behind the hash."""
+    """The git repository whose settings a rule allows; empty for other rules. Its path follows the hash."""
     name, _bracket, rest = rule.text.partition("(")
     return rest.removesuffix(")").partition(" ")[2] if name == GIT_SETTINGS else ""
 
 
 def used(rule: PermissionRule) -> str:
-    """When it decided a call last."""
+    """When it last decided a call."""
     return _("used {when}", when=ago(rule.last_matched_at)) if rule.last_matched_at else _("never used")
 
 
 def unused(rule: PermissionRule, now: datetime | None = None) -> bool:
-    """Whether it decided nothing for so long that it may be superfluous."""
+    """Whether it was unused for so long that it may be superfluous."""
     from atelier_desk.engine.services.permissions import UNUSED_AFTER
 
     return rule.used_or_made < (now or utc_now()) - UNUSED_AFTER
 
 
 def verdict(said: Verdict, profile: Profile) -> str:
-    """What would become of a call, and what decides it."""
+    """The outcome of a call, and what decides it."""
     return verdict_text(said, profile.mode)

@@ -1,4 +1,4 @@
-"""The commands that run without asking, from the table that decides: what each does, and with which options."""
+"""Commands that run without approval, from the table that decides: what each does, and its allowed options."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from atelier_desk.workspace.commands.command_list import Does, SafeCommand, safe
 DOES = {Does.READS: N_("Only reads"), Does.WRITES: N_("Writes the files it names"), Does.DELETES: N_("Deletes (asks)")}
 ROWS = 8
 NAME, KIND = 110, 150
-"""Widths of the columns at 100 %; what a command does takes the rest."""
+"""Column widths at 100 %; the description takes the rest."""
 
 
 class SafeCommands(QWidget):
-    """``safe-filter``, ``safe-commands`` and ``safe-options``, which has the options of the row that has the cursor."""
+    """``safe-filter``, ``safe-commands`` and ``safe-options``, which shows the options of the current row."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -43,7 +43,7 @@ class SafeCommands(QWidget):
         self.show_commands()
 
     def show_commands(self) -> None:
-        """Fill the table with those that fit the filter."""
+        """Fill the table with the commands that match the filter."""
         self.table.setHorizontalHeaderLabels([_("Command"), _("Action"), _("Files")])
         needle = self.filter.text()
         self.shown = [each for each in self._commands if fits(needle, f"{each.name} {_(each.about)} {_(DOES[each.does])} {each.options}")]

@@ -1,4 +1,4 @@
-"""The field for a JSON Schema: a few lines of code, read and checked as they are written."""
+"""The field for a JSON Schema: code that is parsed and validated while typing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.support.i18n import N_, _
 
 
 class SchemaField(QPlainTextEdit):
-    """Text that is a JSON Schema of an object, or blank for none."""
+    """The JSON Schema of an object, or blank for none."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,19 +30,19 @@ class SchemaField(QPlainTextEdit):
 
     @property
     def broken(self) -> bool:
-        """Whether what is written is no schema."""
+        """Whether the text is not a valid schema."""
         return self._error is not None
 
     def schema(self) -> dict[str, Any] | None:
-        """What is written; None when that is nothing, or no schema."""
+        """The schema; None if blank or invalid."""
         return self._schema
 
     def problem(self) -> str:
-        """What is wrong with it, in the reader's language; empty when nothing is."""
+        """The validation error in the user's language; empty if valid."""
         return "" if self._error is None else self._error.localized(_)
 
     def show_schema(self, schema: Mapping[str, object] | None) -> None:
-        """Show a stored one, one field a line."""
+        """Show a stored schema, one field per line."""
         self.setPlainText(answers.text_of(schema))
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""What a page of the settings says, in every language, and the way to the row that says it."""
+"""Search in settings pages, in every language, and navigation to the matching row."""
 
 from __future__ import annotations
 
@@ -21,26 +21,29 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.settings.page import SettingsPage
 
 AROUND = 6
-"""Pixels between a row and its mark."""
+"""Pixels between a row and its highlight."""
 ADVANCED = "-advanced"
-"""How the name of a button ends that shows what is folded away beside it."""
+"""Suffix of the name of a button that expands advanced settings."""
 
 
 class Found(NamedTuple):
-    """A row of a page; ``at`` is set where it is one of a list or a table."""
+    """A matching row; ``at`` is set for a row of a list or table."""
 
     widget: QWidget
     at: QPersistentModelIndex | None = None
 
 
 Matches = Callable[[str], bool]
-"""Whether a text, as ``plain`` makes it, is searched for."""
+"""Whether a text, normalized by ``plain``, matches."""
 Index = list[tuple[Found, list[str]]]
-"""Each widget of a page, and each row of its lists, with what it says: as it stands there and in every language, all of it ``plain``."""
+"""Each widget of a page, and each row of its lists, with its texts in every language, normalized by ``plain``."""
 
 
 def index_of(page: SettingsPage) -> Index:
-    """What is searched in a page. Making it takes a hundred times as long as searching it: it is kept while somebody types."""
+    """The searchable texts of a page.
+
+    Building it is a hundred times slower than searching it, so it is cached while typing.
+    """
     index = [(Found(each), _texts(each)) for each in page.findChildren(QWidget) if _searched(each, page)]
     for view in page.findChildren(QAbstractItemView):
         if view.window() is page.window() and view.isVisibleTo(page):
@@ -49,9 +52,9 @@ def index_of(page: SettingsPage) -> Index:
 
 
 def found_in(page: SettingsPage, index: Index, says: Matches) -> list[Found]:
-    """The rows of a page that say it, each once; the page itself, for what cannot be shown now, last."""
-    said = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
-    rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in said)
+    """The matching rows of a page, without duplicates; the page itself last, for texts that cannot be shown now."""
+    matching = [each for each, texts in index if any(map(says, texts)) and isValid(each.widget)]
+    rows = dict.fromkeys(Found(_row(each.widget, page)) if each.at is None else each for each in matching)
     return sorted(rows, key=lambda each: each.widget is page)
 
 
@@ -59,7 +62,7 @@ _ROLES = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole, Qt.It
 
 
 def _lines(view: QAbstractItemView) -> Iterator[tuple[QModelIndex, str]]:
-    """The rows of a list or a table, each with what all its cells say."""
+    """The rows of a list or table, each with the texts of all its cells."""
     model = view.model()
     columns = 1 if isinstance(view, QListView) else model.columnCount()
     for row in range(model.rowCount()):
@@ -68,12 +71,12 @@ def _lines(view: QAbstractItemView) -> Iterator[tuple[QModelIndex, str]]:
 
 
 def _searched(widget: QWidget, page: SettingsPage) -> bool:
-    """Whether it belongs to a row, and not to the menu of a field, nor to what is said of work that goes on."""
+    """Whether a widget belongs to a row, and not to a field's menu or a progress message."""
     return widget.window() is page.window() and not isinstance(widget.parentWidget(), Busy)
 
 
 def _texts(widget: QWidget) -> list[str]:
-    """What a widget says in any one language, as its texts are bound or as they stand there."""
+    """The texts of a widget in any language, as bound or as shown."""
     shown = [widget.accessibleName(), widget.accessibleDescription()]
     if isinstance(widget, QLabel | QAbstractButton):
         shown.append(widget.text())
@@ -87,7 +90,7 @@ def _texts(widget: QWidget) -> list[str]:
 
 
 def _row(widget: QWidget, page: SettingsPage) -> QWidget:
-    """The row that a widget belongs to, also where that is folded away; of what cannot be shown now its section, else the page."""
+    """The row of a widget, even if collapsed; if it cannot be shown, its section or page."""
     folded = _fold(widget, page) is not None
     above = _and_above(widget, page)
     holder = next((each for each in above if isinstance(each, Row | SectionCard)), page)
@@ -98,7 +101,7 @@ def _row(widget: QWidget, page: SettingsPage) -> QWidget:
 
 
 def _and_above(widget: QWidget, page: QWidget) -> list[QWidget]:
-    """A widget and what it lies in, up to its page."""
+    """A widget and its ancestors, up to the page."""
     each: QWidget | None = widget
     above = []
     while each is not None and each is not page:
@@ -108,17 +111,17 @@ def _and_above(widget: QWidget, page: QWidget) -> list[QWidget]:
 
 
 def _fold(widget: QWidget, page: QWidget) -> QAbstractButton | None:
-    """The button that shows what hides a widget; None where nothing does, or no button can."""
+    """The button that expands the part with a widget; None if it is not collapsed."""
     hidden = next((each for each in _and_above(widget, page) if each.isHidden()), None)
-    beside = hidden.parentWidget() if hidden is not None else None
-    if beside is None:
+    parent = hidden.parentWidget() if hidden is not None else None
+    if parent is None:
         return None
-    buttons = beside.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    buttons = parent.findChildren(QAbstractButton, options=Qt.FindChildOption.FindDirectChildrenOnly)
     return next((one for one in buttons if one.objectName().endswith(ADVANCED) and one.isVisibleTo(page)), None)
 
 
 class FoundMark(QWidget):
-    """``found-mark``: a frame around the row that was found."""
+    """``found-mark``: a frame around the matching row."""
 
     def __init__(self, row: QWidget) -> None:
         super().__init__(row.parentWidget())
@@ -154,7 +157,10 @@ class FoundMark(QWidget):
 
 
 def lead_to(page: SettingsPage, found: Found) -> FoundMark | None:
-    """Show a row of the page, which is in view, and mark it. A row of a list is chosen instead; None then, and for the page itself."""
+    """Scroll to a row of the visible page and highlight it.
+
+    In a list the row is selected instead; then, and for the page, None.
+    """
     if (fold := _fold(found.widget, page)) is not None:
         fold.click()
     if (layout := page.layout()) is not None:

@@ -1,4 +1,4 @@
-"""Skills and commands in the settings: a line each, the card of a folder, and the dialog that shows what one says."""
+"""Skills and commands in the settings: rows, a card per folder, and the viewer."""
 
 from __future__ import annotations
 
@@ -22,36 +22,38 @@ PILLS: dict[str, PillKind] = {"used": "ok", "off": "", "undecided": "warn", "unt
 
 
 class SkillRow(QWidget):
-    """``skill-<file>``: name and state, what it does, where it lies, and what is wrong with it. ``opened(file)`` when its text is wanted,
-    ``switched(file, on)`` when it is to be on or off."""
+    """``skill-<file>``: name and state, description, location and errors.
+
+    ``opened(file)`` requests its text, ``switched(file, on)`` enables or disables it.
+    """
 
     def __init__(self, row: ListedSkill, opened: Callable[[str], object], switched: Callable[[str, bool], object], parent: QWidget) -> None:
         super().__init__(parent)
-        file, said, key = row.found.file, row.found.text, state(row)
+        file, text, key = row.found.file, row.found.text, state(row)
         self.setObjectName(f"skill-{file}")
         slash = "/" if row.found.kind == "command" else ""
         name = control(ElidedLabel(f"{slash}{row.name}", self), look="strong")
         pill = Pill(_(STATES[key]), PILLS[key], self)
         on = control(QCheckBox(self), f"skill-on-{file}", N_("On"), name=lambda: _("Enable {name}", name=row.name))
         on.setChecked(row.on)
-        on.setEnabled(said is not None)
+        on.setEnabled(text is not None)
         on.clicked.connect(lambda on: switched(file, on))
         show = control(
             QPushButton(self), f"skill-show-{file}", N_("Show…"), name=lambda: _("Show {name}", name=row.name), on=lambda: opened(file)
         )
         who = _("Called by: {who}", who=called_by(row))
-        what = label(f"{said.description}\n{who}" if said is not None else "", "muted", self, wrap=True)
-        what.setVisible(said is not None)
+        what = label(f"{text.description}\n{who}" if text is not None else "", "muted", self, wrap=True)
+        what.setVisible(text is not None)
         place = control(ElidedLabel(where(row), self, Qt.TextElideMode.ElideMiddle), look="small")
         place.setToolTip(file)
-        wrong = label("\n".join(remarks(row)), "error" if said is None else "small", self, wrap=True)
+        wrong = label("\n".join(remarks(row)), "error" if text is None else "small", self, wrap=True)
         wrong.setVisible(bool(wrong.text()))
         line = fill(QHBoxLayout(), (name, 1), pill, on, show, spacing=10)
         fill(QVBoxLayout(self), line, what, place, wrong, margins=(0, 6, 0, 6), spacing=3)
 
 
 class PlaceCard(QWidget):
-    """The skills of the user, or of one folder, with what was decided of it; ``trusted(folder, on)`` is told when that is to change."""
+    """The skills of the user, or of a folder with its trust decision, which ``trusted(folder, on)`` changes."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class PlaceCard(QWidget):
 
 
 class SkillDialog(QDialog):
-    """``skill-dialog``: what a skill tells agents, word for word."""
+    """``skill-dialog``: the full text of a skill."""
 
     def __init__(self, shown: SkillView, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The tools of an agent: groups with a three-state tick and counts, opened on demand, and a search over all of them."""
+"""The tools of an agent: groups with three-state check boxes and counts, expandable, with a search."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolChoice:
-    """A tool that can be enabled: ``section``, ``summary`` and ``title`` are English texts to be translated where they are known."""
+    """A tool that can be enabled: ``section``, ``summary`` and ``title`` are English, translated if known."""
 
     name: str
     section: str
@@ -47,13 +47,15 @@ class ToolChoice:
 
     @property
     def shown(self) -> str:
-        """What it is called."""
+        """Its display name."""
         return visible(_(self.title) or self.name)
 
 
 class ToolBox(QCheckBox):
-    """A check box whose words end in … where they do not fit: a tool of a server may have a title of any length. A click on one that is
-    ticked in part ticks it."""
+    """A check box whose text is elided: a tool of a server may have a long title.
+
+    Clicking a partly checked box checks it.
+    """
 
     def __init__(self, text: str, parent: QWidget) -> None:
         super().__init__(text, parent)
@@ -63,7 +65,7 @@ class ToolBox(QCheckBox):
         self.setCheckState(Qt.CheckState.Unchecked if self.checkState() is Qt.CheckState.Checked else Qt.CheckState.Checked)
 
     def hitButton(self, pos: QPoint) -> bool:
-        """The whole line can be clicked, not its words alone."""
+        """The whole row is clickable, not only its text."""
         return self.rect().contains(pos)
 
     def minimumSizeHint(self) -> QSize:
@@ -78,7 +80,7 @@ class ToolBox(QCheckBox):
 
 
 class ToolGroup(QWidget):
-    """``tool-group-<section>``, with its tools once it is opened (``tool-group-open-<section>``): ``tool-enabled-<ToolName>``.
+    """``tool-group-<section>``; expanded by ``tool-group-open-<section>`` it shows ``tool-enabled-<ToolName>``.
 
     Signals:
         ticked: names of tools, and whether they are enabled now.
@@ -110,7 +112,7 @@ class ToolGroup(QWidget):
         return tuple(each.name for each in self.choices)
 
     def _make(self, _opened: bool = True) -> None:
-        """The boxes of its tools; those of sixty tools are not made before somebody looks at them."""
+        """Create the check boxes of its tools on demand: sixty tools are many widgets."""
         if self._boxes:
             return
         for choice in self.choices:
@@ -124,20 +126,20 @@ class ToolGroup(QWidget):
         self._tick()
 
     def indent(self) -> None:
-        """Put each summary under its box's words: the style sheet gives a box padding, its indicator and a gap that grow with the text."""
+        """Align summaries with the texts of the boxes, whose padding, indicator and gap scale with the text."""
         self._column.setContentsMargins(theme().px(40), 0, 0, 4)
         for text in self._summaries.values():
             text.setContentsMargins(theme().px(16) + theme().px(8) + 5, 0, 0, 8)
 
     def show_enabled(self, enabled: set[str], cost: PromptCost | None) -> None:
-        """Tick those that are enabled; ``cost`` is what their definitions take."""
+        """Check the enabled tools; ``cost`` is the size of their definitions in tokens."""
         self._enabled = enabled
         mine = [name for name in self.names if name in enabled]
-        whole = Qt.CheckState.Checked if len(mine) == len(self.choices) else Qt.CheckState.PartiallyChecked
-        self.box.setCheckState(whole if mine else Qt.CheckState.Unchecked)
+        checked = Qt.CheckState.Checked if len(mine) == len(self.choices) else Qt.CheckState.PartiallyChecked
+        self.box.setCheckState(checked if mine else Qt.CheckState.Unchecked)
         tokens = sum(cost.by_tool.get(name, 0) for name in mine) if cost is not None else 0
-        said = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
-        self.count.setText(" · ".join([said, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else said)
+        text = _("{done} of {total}", done=number(len(mine)), total=number(len(self.choices)))
+        self.count.setText(" · ".join([text, _("{tokens} tokens", tokens=number_format.tokens(tokens))]) if tokens else text)
         self.box.setAccessibleDescription(self.count.text())
         self._tick()
 
@@ -146,7 +148,7 @@ class ToolGroup(QWidget):
             box.setChecked(name in self._enabled)
 
     def search(self, needle: str) -> bool:
-        """Show only what is searched for, opened; whether there is any. Nothing searched for shows all, as it was opened."""
+        """Show only matches, expanded; returns whether there are any. An empty search restores the previous state."""
         found = {each.name for each in self.choices if fits(needle, f"{each.shown} {each.name} {_(each.summary)} {_(each.section)}")}
         if needle and found:
             self._make()
@@ -160,11 +162,14 @@ class ToolGroup(QWidget):
 
 
 class ToolBoxes(QWidget):
-    """Groups of tools under ``tool-search``; ``tool-total`` says how many are enabled and what their definitions take. Enabled tools that
-    are not known here stay enabled.
+    """Groups of tools under ``tool-search``.
+
+    ``tool-total`` shows the number enabled and the size of their definitions.
+
+    Enabled tools that are unknown here stay enabled.
 
     Signals:
-        changed: a person ticked something.
+        changed: the user checked or unchecked something.
     """
 
     changed = Signal()
@@ -182,7 +187,7 @@ class ToolBoxes(QWidget):
         bind_text(
             self.total,
             self._total_words,
-            tip=N_("Definitions of these tools and of those that every agent has, as the chosen model is sent them"),
+            tip=N_("Definitions of these tools and of those every agent has, as sent to the selected model"),
         )
         self.groups = RowList(self, spacing=4, before=self.search)
         fill(QVBoxLayout(self), self.search, self.groups, self._nothing, self.total, margins=(0, 0, 0, 0), spacing=6)
@@ -194,7 +199,7 @@ class ToolBoxes(QWidget):
         return [each for each in self.groups.rows if isinstance(each, ToolGroup)]
 
     def set_choices(self, choices: Iterable[ToolChoice]) -> None:
-        """Make the groups, unless nothing changed; what is ticked stays, and so do the groups that are open."""
+        """Set the tools, unless unchanged; checked tools and expanded groups are preserved."""
         choices = tuple(choices)
         opened = {each.choices[0].section for each in self._rows if each.fold.isChecked()}
         if self.groups.show_rows(choices, lambda: self._make(choices)):
@@ -229,24 +234,24 @@ class ToolBoxes(QWidget):
 
     def _total_words(self) -> str:
         count = len(self._ticked)
-        said = ngettext("{n} tool", "{n} tools", count)
+        text = ngettext("{n} tool", "{n} tools", count)
         if self._cost is None:
-            return said
-        return _("{tools} · {tokens} tokens with every request", tools=said, tokens=number(self._cost.definitions))
+            return text
+        return _("{tools} · {tokens} tokens with every request", tools=text, tokens=number(self._cost.definitions))
 
     def show_cost(self, cost: PromptCost | None) -> None:
-        """What the definitions take, as they are sent."""
+        """Show the size of the definitions as sent, in tokens."""
         self._cost = cost
         self._show()
 
     def set_enabled(self, names: Iterable[str]) -> None:
-        """Tick exactly these."""
+        """Check exactly these."""
         self._given = tuple(names)
         self._ticked = set(self._given)
         self._show()
 
     def enabled(self) -> tuple[str, ...]:
-        """The names of the enabled tools: those given that were left on, in their order, then what was ticked since."""
-        kept = [name for name in self._given if name in self._ticked]
+        """The names of the enabled tools: given ones in their order, then those checked since."""
+        remaining = [name for name in self._given if name in self._ticked]
         more = (name for each in self._rows for name in each.names if name in self._ticked and name not in self._given)
-        return (*kept, *more)
+        return (*remaining, *more)

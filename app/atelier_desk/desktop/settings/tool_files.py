@@ -1,4 +1,4 @@
-"""The user's own tool files: a line for each with its state, and the dialog in which one is read before it is confirmed."""
+"""The user's tool files: a row each with its state, and the dialog for reviewing one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RIGHTS = N_(
 
 
 def outcome(file: OwnToolFile) -> str:
-    """What a file gives, or why it gives nothing."""
+    """The tools of a file, or why it has none."""
     tools = ", ".join(file.tools)
     match file.state.value:
         case "new":
@@ -51,29 +51,29 @@ class ToolFileRow(QWidget):
         super().__init__(parent)
         named, (word, kind) = file.file, STATES[file.state.value]
 
-        def whole() -> str:
+        def description() -> str:
             return f"SHA-256 {file.sha256}"
 
         self.setObjectName(f"own-tool-{named}")
         name = control(ElidedLabel(named, self), look="strong")
-        digest = bind_text(label(f"{file.sha256[:8]}…", "mono", self), name=whole, tip=whole)
+        digest = bind_text(label(f"{file.sha256[:8]}…", "mono", self), name=description, tip=description)
         text = label(outcome(file), "error" if file.reason else "muted", self, wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        look = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
+        review_button = control(QPushButton(self), f"own-tool-review-{named}", N_("Review…"), on=lambda: review(named))
         take = control(QPushButton(self), f"own-tool-revoke-{named}", N_("Revoke"), on=lambda: revoke(named))
-        bind_text(look, name=lambda: _("Review {file}", file=named))
+        bind_text(review_button, name=lambda: _("Review {file}", file=named))
         bind_text(take, name=lambda: _("Revoke {file}", file=named))
         take.setVisible(file.state.value != "new")
         top = Qt.AlignmentFlag.AlignTop
-        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), look, take, spacing=10)
+        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), review_button, take, spacing=10)
         below = fill(QHBoxLayout(), (digest, 0, top), (text, 1, top), spacing=10)
         fill(QVBoxLayout(self), line, below, margins=(0, 6, 0, 6), spacing=4)
 
 
 class ReviewDialog(QDialog):
-    """``own-tool-dialog``: the whole text, wrapped so that nothing stands out of view to the right.
+    """``own-tool-dialog``: the full text, wrapped so that nothing is hidden to the right.
 
-    ``confirm_asked`` and ``revoke_asked`` are emitted by the buttons; the dialog stays until ``accept`` or ``show_error``.
+    The buttons emit ``confirm_asked`` and ``revoke_asked``; the dialog stays until ``accept`` or ``show_error``.
     """
 
     confirm_asked = Signal()
@@ -117,7 +117,7 @@ class ReviewDialog(QDialog):
         for button, name in ((self._cancel, "close"), (self._confirm, "confirm"), (self._revoke, "revoke")):
             button.setObjectName(f"own-tool-{name}")
             button.setAutoDefault(False)
-        # Return closes: what is dangerous wants a deliberate press.
+        # Return closes: confirming code must be deliberate.
         self._cancel.setDefault(True)
         self._confirm.setVisible(not confirmed)
         self._revoke.setVisible(revocable)
@@ -130,6 +130,6 @@ class ReviewDialog(QDialog):
         signal.emit()
 
     def show_error(self, text: str) -> None:
-        """The engine refused; what is shown is no longer what is there, so only closing is left."""
+        """The engine refused, because the file changed: only closing is possible."""
         self._error.setText(text)
         self._error.show()

@@ -1,4 +1,4 @@
-"""All tools by section, to read: each folds open to what models are told of it and the parameters it takes."""
+"""A reference of all tools by section: each expands to the description for models and its parameters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONTROL_SECTION = N_("Run control (all agents except guided ones)")
 
 
 class ToolFold(QWidget):
-    """``tool-fold-<ToolName>``: a line with name and summary; pressing it shows the rest."""
+    """``tool-fold-<ToolName>``: a row with name and summary that expands to the rest."""
 
     def __init__(self, info: ToolInfo, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,7 +46,7 @@ class ToolFold(QWidget):
         return self._body is not None
 
     def toggle(self) -> None:
-        """Open or fold."""
+        """Expand or collapse."""
         if self._body is None:
             self._body = self._build()
             self._column.addWidget(self._body)
@@ -78,18 +78,18 @@ class ToolFold(QWidget):
         grid.setColumnStretch(1, 1)
         for row, each in enumerate(self.info.parameters):
             name = label(each.name + (" *" if each.required else ""), "mono", body)
-            told = label("\n".join(filter(None, (each.kind, each.told))), "muted", body, wrap=True)
+            description = label("\n".join(filter(None, (each.kind, each.told))), "muted", body, wrap=True)
             grid.addWidget(_text(name), row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(_text(told), row, 1)
+            grid.addWidget(_text(description), row, 1)
         column.addLayout(grid)
         return body
 
     def _apply_style(self) -> None:
-        look = theme()
-        self.head.setFixedHeight(look.px(32))
+        style = theme()
+        self.head.setFixedHeight(style.px(32))
         picture = "chevron-down" if self.opened else "chevron-right"
-        self._chevron.setPixmap(look.pixmap(picture, "muted", look.px(14), self.devicePixelRatioF()))
-        self._icon.setPixmap(look.pixmap(known(self.info.icon), "muted", look.px(14), self.devicePixelRatioF()))
+        self._chevron.setPixmap(style.pixmap(picture, "muted", style.px(14), self.devicePixelRatioF()))
+        self._icon.setPixmap(style.pixmap(known(self.info.icon), "muted", style.px(14), self.devicePixelRatioF()))
         state = _("open") if self.opened else _("collapsed")
         self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(visible(self._summary()))
@@ -101,14 +101,14 @@ def _text(widget: QLabel) -> QLabel:
 
 
 class ToolList(RowList):
-    """``tool-list``: the folds under the names of their sections; what is open stays open when the tools are shown again."""
+    """``tool-list``: the tools under their sections; expanded rows are preserved on reload."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("tool-list")
 
     def show_tools(self, infos: Iterable[ToolInfo]) -> None:
-        """Build the list, unless nothing changed."""
+        """Build the list, unless unchanged."""
         wanted = tuple(infos)
         self.show_rows(wanted, lambda: self._make(wanted))
 

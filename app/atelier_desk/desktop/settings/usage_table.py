@@ -1,4 +1,4 @@
-"""The table of what was used: a row a sum, and one for all of them."""
+"""The usage table: one row per group and a total."""
 
 from __future__ import annotations
 
@@ -18,19 +18,22 @@ from atelier_desk.support.number_format import duration, number, tokens
 from atelier_desk.support.text import visible
 
 LEAST_ROWS, MOST_ROWS = 3, 14
-"""Rows it is high; more are scrolled."""
+"""Minimum and maximum height in rows; more scroll."""
 NAME = 130
-"""Least width of the names, in pixels at 100 %."""
+"""Minimum width of the names, in pixels at 100 %."""
 RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 LESSER = (1, 6, 4)
-"""Columns that go first where not all have room: requests, time, received. Their figures are in the tool tip of the name."""
+"""Columns hidden first if there is no room: requests, time, received. The tool tip of the name has their figures."""
 LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class UsageTable(QTableWidget):
-    """``usage-table``: rounded figures, exact ones in the tool tips. ``show_groups`` fills it; ``named`` says what a group is called.
+    """``usage-table``: rounded figures, exact ones in tool tips.
 
-    What was used and what it cost is seen without scrolling sideways: in a narrow window lesser columns go (``LESSER``).
+    ``show_groups`` fills it; ``named`` returns a group's label.
+
+    Usage and cost are visible without horizontal scrolling: in a narrow window lesser columns are hidden
+    (``LESSER``).
     """
 
     def __init__(self, named: Callable[[UsageGroup], str], parent: QWidget | None = None) -> None:
@@ -49,7 +52,7 @@ class UsageTable(QTableWidget):
         theme().changed.connect(self._fit)
 
     def show_groups(self, groups: Sequence[UsageGroup], whole: UsageSum) -> None:
-        """Fill the table: the groups, and their sum below."""
+        """Fill the table with the groups and their total."""
         self._heads = ("", _("Requests"), _("Sent"), _("Cache read"), _("Received"), _("Cost"), _("Time"))
         for column, text in enumerate(self._heads):
             item = QTableWidgetItem(text)
@@ -60,15 +63,15 @@ class UsageTable(QTableWidget):
         for row, (name, total) in enumerate(rows):
             usage = total.usage
             counts = (total.requests, usage.tokens_input, usage.tokens_cached, usage.tokens_output)
-            told = [*map(number, counts)]
-            told[2] = " · ".join(filter(None, (told[2], saved_text(total))))
-            exact = (name, *told, cost_text(total), duration(total.duration_ms) if total.duration_ms else "–")
+            texts = [*map(number, counts)]
+            texts[2] = " · ".join(filter(None, (texts[2], saved_text(total))))
+            exact = (name, *texts, cost_text(total), duration(total.duration_ms) if total.duration_ms else "–")
             shown = (name, number(total.requests), *map(tokens, counts[1:]), cost_text(total, short=True), exact[-1])
-            for column, (text, said) in enumerate(zip(shown, exact, strict=True)):
+            for column, (text, tip) in enumerate(zip(shown, exact, strict=True)):
                 item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)
-                item.setToolTip(visible(said))
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(said))
+                item.setToolTip(visible(tip))
+                item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(tip))
                 self.setItem(row, column, item)
         self._fit()
 
@@ -89,25 +92,25 @@ class UsageTable(QTableWidget):
         self._widen_names()
 
     def _widen_names(self) -> None:
-        """The names have what the figures leave, and enough to be told apart."""
+        """Give the names the remaining width, with a minimum."""
         header, least, room = self.horizontalHeader(), theme().px(NAME), self.viewport().width()
         for column in range(1, self.columnCount()):
-            if not self.isColumnHidden(column):  # one that is hidden says that it wants nothing
+            if not self.isColumnHidden(column):  # hidden columns report no preferred width
                 self._wanted[column] = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
-        taken, gone = sum(self._wanted.values()), set()
+        used, hidden = sum(self._wanted.values()), set()
         for column in LESSER:
-            if least + taken > room:
-                gone.add(column)
-                taken -= self._wanted[column]
+            if least + used > room:
+                hidden.add(column)
+                used -= self._wanted[column]
         for column in LESSER:
-            self.setColumnHidden(column, column in gone)
-        self.setColumnWidth(0, max(least, room - taken))
+            self.setColumnHidden(column, column in hidden)
+        self.setColumnWidth(0, max(least, room - used))
         for row in range(self.rowCount()):
             name = self.item(row, 0)
             if name is not None:
-                told = [name.text(), *(self._figure(row, column) for column in sorted(gone))]
-                name.setToolTip("\n".join(told))
-                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(told))
+                tip = [name.text(), *(self._figure(row, column) for column in sorted(hidden))]
+                name.setToolTip("\n".join(tip))
+                name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(tip))
 
     def _figure(self, row: int, column: int) -> str:
         item = self.item(row, column)

@@ -1,4 +1,4 @@
-"""What is wrong with the fields of a form, one by one, in the reader's language."""
+"""Validation errors of form fields, one by one, in the user's language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS = {"address": "address", "images": "address", "models_address": "address"
 
 
 def validation_text(fields: Iterable[str], titles: Mapping[str, Text]) -> str:
-    """What to show for fields that a model refuses, a line each; ``titles`` are texts as the form has them."""
+    """The message for invalid fields, a line each; ``titles`` are their captions."""
     return "\n".join(
         _("{field}: {problem}", field=text_of(titles.get(each, each)), problem=_(_RULES[_KINDS.get(each, "long")])) for each in fields
     )

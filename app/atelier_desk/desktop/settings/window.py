@@ -1,4 +1,4 @@
-"""The settings window: the pages on the left with a search over all of them, the chosen page with its sections on the right."""
+"""The settings window: pages on the left with a search over all, the selected page with its sections on the right."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ if TYPE_CHECKING:
 
 SIZE = QSize(940, 680)
 CACHED_MS = 5_000
-"""How long after the last key a search keeps what the pages say."""
+"""Milliseconds after the last key for which a search caches the pages' texts."""
 SIDE = 210
-"""Narrowest the list of pages is, in logical pixels at 100 %."""
+"""Minimum width of the list of pages, in logical pixels at 100 %."""
 AROUND = 54
-"""What margins, padding and the gap after the icon take of its width, in pixels."""
+"""Pixels of its width used by margins, padding and the gap after the icon."""
 
 
 class SettingsWindow(QWidget):
-    """``settings-window``: ``settings-pages``, ``settings-sections`` of the page that has several, and ``settings-page-<section>``, built
-    when it is first shown, or searched. ``closed`` is emitted when it goes away."""
+    """``settings-window``: the list of pages, and the sections of the current one.
+
+    Its parts are ``settings-pages``, ``settings-sections`` and ``settings-page-<section>``. Sections are built when
+    first shown or searched. ``closed`` is emitted when the window closes.
+    """
 
     closed = Signal()
     place_requested = Signal(str, str, str, str)
@@ -102,8 +105,6 @@ class SettingsWindow(QWidget):
         self.list.currentItemChanged.connect(self._chosen)
         return self._side
 
-    # pages ----------------------------------------------------------------------------------------------------------------------------
-
     @property
     def _host(self) -> str:
         item = self.list.currentItem()
@@ -111,17 +112,17 @@ class SettingsWindow(QWidget):
 
     @property
     def current(self) -> str:
-        """Name of the section that is shown: that of its page where it has only one."""
+        """Name of the current section, or of its page if it has only one."""
         return self._shown.get(self._host, "")
 
     def _parts(self, host: str) -> list[PageEntry]:
         return [entry for entry in self._entries.values() if entry.host == host]
 
     def page(self, name: str) -> SettingsPage:
-        """The section, built when it is needed first.
+        """The section, built on first use.
 
         Raises:
-            KeyError: none of that name.
+            KeyError: there is none of that name.
         """
         if name not in self._sections:
             entry = self._entries[name]
@@ -135,7 +136,7 @@ class SettingsWindow(QWidget):
         return self._sections[name]
 
     def show_page(self, name: str) -> None:
-        """Go to a page, or a section of one; nowhere where there is none of that name."""
+        """Go to a page or section; unknown names are ignored."""
         if (entry := self._entries.get(name)) is not None:
             self._shown[entry.host] = name
             with QSignalBlocker(self.list):
@@ -143,7 +144,7 @@ class SettingsWindow(QWidget):
             self._chosen(self.list.currentItem())
 
     def _chosen(self, item: QListWidgetItem | None) -> None:
-        """A page: with the section of it that was shown last."""
+        """A page was selected: show its last shown section."""
         if item is None:
             return
         parts = self._parts(self._host)
@@ -163,10 +164,8 @@ class SettingsWindow(QWidget):
         self._stack.setCurrentWidget(page)
         page.reload()
 
-    # search -----------------------------------------------------------------------------------------------------------------------------
-
     def _find(self) -> None:
-        """Show only the pages that say the words, and go to the first row that does."""
+        """Show only pages that match, and go to the first matching row."""
         self._words, self._at = self.search.text().strip(), -1
         self._unmark()
         self._typed.start()
@@ -175,7 +174,7 @@ class SettingsWindow(QWidget):
         for self._text_matches in (
             lambda text: needle in text,
             lambda text: all(word in text for word in words),
-        ):  # as typed, else word by word
+        ):  # the exact phrase, else all words
             self._matches = {name: self._found_on(name) for name in self._entries if self._words}
             if any(self._matches.values()):
                 break
@@ -187,7 +186,7 @@ class SettingsWindow(QWidget):
             self.page(name).prepare()
 
     def _search_again(self, name: str) -> None:
-        """A section lists other things now. The match that was gone to stays."""
+        """A section's lists changed. The current match stays."""
         self._index.pop(name, None)
         if self._words:
             before = self._found[self._at] if self._at >= 0 else None
@@ -197,7 +196,7 @@ class SettingsWindow(QWidget):
                 self._show_result(0)
                 return
             self._at = self._found.index(before) if before in self._found else min(self._at, len(self._found) - 1)
-            if self._arriving == name and self._at >= 0:  # what was unfolded, or marked, was read anew
+            if self._arriving == name and self._at >= 0:  # the expanded or highlighted part was rebuilt
                 self._arriving = ""
                 self._show_result(self._at)
 
@@ -223,7 +222,7 @@ class SettingsWindow(QWidget):
         return " ".join((count, _("Enter goes to the next."))) if len(self._found) > 1 else count
 
     def _next(self) -> None:
-        """Enter: what was typed is searched at once, then row after row."""
+        """Enter: search at once, then go through the matches."""
         if self._typing.isActive() or self._words != self.search.text().strip():
             self._typing.stop()
             self._find()
@@ -245,10 +244,8 @@ class SettingsWindow(QWidget):
             self._mark.deleteLater()
         self._mark = None
 
-    # the window -----------------------------------------------------------------------------------------------------------------------
-
     def _escape(self) -> None:
-        """Esc empties the search first, then closes."""
+        """Esc clears the search first, then closes."""
         if self.search.text():
             self.search.clear()
         else:
@@ -264,7 +261,7 @@ class SettingsWindow(QWidget):
             self._apply_style()
 
     def _apply_style(self) -> None:
-        """The list wide enough for the longest name, in any language; icons of one size on any screen, where the style has a larger one."""
+        """Make the list wide enough for the longest name in any language, with icons of fixed size."""
         self.list.setIconSize(QSize(theme().px(16), theme().px(16)))
         metrics = QFontMetrics(theme().font(14))
         longest = max(metrics.horizontalAdvance(_(entry.title)) for entry in self._hosts)

@@ -1,1 +1,1 @@
-"""The left column: workflows, and at its foot settings, language and connection."""
+"""The sidebar: workflows, and at its foot settings, language and connection."""

@@ -1,4 +1,4 @@
-"""The left column's place in the window: beside everything else from top to bottom, so that nothing that opens below moves its foot."""
+"""The sidebar's dock: it occupies the full height, so that panes opening below do not move its foot."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.support.i18n import N_
 
 WIDTH = 248
-"""Usual width, in logical pixels at 100 %."""
+"""Default width, in logical pixels at 100 %."""
 
 
 class SideColumn(QObject):
-    """Holds the window's sidebar in a dock that cannot be moved, shown while the sidebar is not hidden and a page of ``beside`` is in view.
+    """Holds the sidebar in a fixed dock, visible unless hidden by the user or by another page than ``beside``.
 
-    A dock, and not a part of the middle: a main window lays its lower panes out below its whole middle, but beside its docks.
+    A dock and not a part of the central widget: a main window puts lower docks below its central widget, but beside
+    other docks.
     """
 
     def __init__(self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, beside: Sequence[QWidget]) -> None:
@@ -38,7 +39,7 @@ class SideColumn(QObject):
         pages.currentChanged.connect(lambda *_: self._follow())
 
     def repair_layout(self) -> None:
-        """Take the place at the left, also after a layout was put back that knows nothing of it."""
+        """Restore its place on the left, also after restoring a layout without it."""
         left = Qt.DockWidgetArea.LeftDockWidgetArea
         self._window.setCorner(Qt.Corner.BottomLeftCorner, left)
         if self._window.dockWidgetArea(self.dock) != left:
@@ -46,7 +47,7 @@ class SideColumn(QObject):
         self._follow()
 
     def size_column(self, grown: float) -> None:
-        """Its usual width times ``grown``."""
+        """Set its default width times ``grown``."""
         self._window.resizeDocks([self.dock], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -1,4 +1,4 @@
-"""Names of files made from names of workflows, good on every system."""
+"""File names made from workflow names, valid on every system."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from atelier_desk.support.text import shorten
 
 LENGTH = 80
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))})
-"""Names that Windows has for devices."""
+"""Device names reserved by Windows."""
 
 
 def file_name(name: str) -> str:
-    """A file name without ending: letters, digits, spaces, hyphens and underscores of ``name``, cut at a word."""
-    kept = "".join(each if each.isalnum() or each in " -_" else " " for each in name)
-    text = shorten(" ".join(kept.split()), LENGTH, at_word=True).rstrip("…").strip()
+    """A file name without extension: letters, digits, spaces, hyphens and underscores of ``name``, cut at a word."""
+    allowed = "".join(each if each.isalnum() or each in " -_" else " " for each in name)
+    text = shorten(" ".join(allowed.split()), LENGTH, at_word=True).rstrip("…").strip()
     return "workflow" if not text or text.lower() in _RESERVED else text
 
 
 def free_path(folder: Path, name: str, ending: str) -> Path:
-    """A path in ``folder`` that nothing has yet: the name, or with a number behind it."""
+    """An unused path in ``folder``: the name, with a number if needed."""
     path, number = folder / f"{name}{ending}", 2
     while path.exists():
         path, number = folder / f"{name} ({number}){ending}", number + 1

@@ -1,4 +1,4 @@
-"""The foot of the left column: settings, palette, menu, and how the program is."""
+"""The foot of the sidebar: settings, palette, menu, and the connection status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TIPS: dict[Connection, str] = {
 
 
 class SidebarFoot(QWidget):
-    """Two lines of quiet controls.
+    """Two lines of subdued controls.
 
     Signals:
         settings_requested, palette_requested, menu_requested: the buttons.
@@ -72,17 +72,17 @@ class SidebarFoot(QWidget):
         return _(TIPS.get(self._state, ""))
 
     def show_connection(self, state: Connection) -> None:
-        """What ``STATES`` says; while it is ``ready``, also what goes on."""
+        """Show one of ``STATES``; while ``ready``, also current activity."""
         self._connection = state
         self._show_state()
 
     def show_work(self, work: Work) -> None:
-        """Whether agents are at work, or wait for the person, or neither."""
+        """Show whether agents are running, wait for the user, or neither."""
         self._work = work
         self._show_state()
 
     def show_key_missing(self, missing: bool) -> None:
-        """Whether who answers next has no key that is accepted."""
+        """Set whether the next answer's provider has no accepted API key."""
         self._key_missing = missing
         self._show_state()
 
@@ -98,24 +98,24 @@ class SidebarFoot(QWidget):
         self._fit()
 
     def show_palette_keys(self, keys: str) -> None:
-        """The keys of the command palette; its icon where it has none."""
+        """Show the shortcut of the command palette; an icon if there is none."""
         self._palette_keys = keys
         self._fit()
 
     def _fit(self) -> None:
-        """In a narrow column the palette's keys give way to its icon, so that nothing is cut."""
-        look, keys = theme(), self._palette_keys
+        """In a narrow sidebar replace the palette's shortcut by its icon, so that nothing is cut."""
+        style, keys = theme(), self._palette_keys
         wide = self.palette_button.fontMetrics().horizontalAdvance(keys) + 20
         tight = not keys or self.settings.sizeHint().width() + wide + self.menu.sizeHint().width() + 4 > self.width()
         self.palette_button.setText("" if tight else keys)
-        self.palette_button.setIcon(look.icon("command") if tight else QIcon())
-        self.palette_button.setIconSize(QSize(look.px(16), look.px(16)))
+        self.palette_button.setIcon(style.icon("command") if tight else QIcon())
+        self.palette_button.setIconSize(QSize(style.px(16), style.px(16)))
 
     def _apply_style(self) -> None:
-        look = theme()
+        style = theme()
         roles = {"opening": "warn", "waiting": "warn", "ready": "ok", "working": "accent", "closing": "muted"}
-        side = look.px(8)
-        colour = getattr(look.tokens, roles.get(self._state, "err"))
+        side = style.px(8)
+        colour = getattr(style.tokens, roles.get(self._state, "err"))
         self._dot.setFixedSize(side, side)
         self._dot.setStyleSheet(f"background: {colour}; border-radius: {side // 2}px;")
         self._fit()

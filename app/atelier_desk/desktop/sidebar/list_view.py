@@ -1,4 +1,4 @@
-"""The list of workflows: opening, renaming in place, choosing several, dragging into folders."""
+"""The list of workflows: open, rename in place, select several, drag into folders."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _MENU = RowAction("menu", "ellipsis", "text", on_hover=True)
 
 
 class WorkflowListView(QListView):
-    """The list itself. A click or Enter opens; Shift and Ctrl choose several; F2 renames, Delete deletes; the right button, the menu key
-    and the … give the menu of what was clicked, and neither open nor select anything.
+    """A click or Enter opens; Shift and Ctrl select several; F2 renames, Delete deletes.
+
+    The right button, the menu key and the … open the menu of the clicked row, without opening or selecting it.
 
     Attributes:
         shown_id: the workflow in view.
@@ -36,12 +37,12 @@ class WorkflowListView(QListView):
     Signals:
         chosen: open this workflow.
         found: open this message, a ``SearchHit``.
-        fold_requested: open or close what this names.
+        fold_requested: expand or collapse this heading.
         delete_requested: delete these workflows.
-        menu_requested: show the menu of these workflows here (global position).
-        fold_menu_requested: show the menu of this folder here.
-        end_reached: the last row came into view.
-        left: upwards, out of the list.
+        menu_requested: show the menu of these workflows at a global position.
+        fold_menu_requested: show the menu of this folder at a global position.
+        end_reached: the last row became visible.
+        left: the focus left the list upwards.
     """
 
     chosen = Signal(str)
@@ -71,13 +72,17 @@ class WorkflowListView(QListView):
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
-        self.setDragDropOverwriteMode(True)  # things are dropped onto rows, never between them
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # the right button leaves the keyboard where it is; the left one takes it below
+        self.setDragDropOverwriteMode(True)  # items are dropped onto rows, never between them
+        # The right button does not take the focus; the left one does below.
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._pressed: Row | None = None
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
 
     def _own_viewport(self) -> QWidget:
-        """One like Qt's. Asked for a widget that Qt made, the binding loads every class of widgets there is: a tenth of the first paint."""
+        """A viewport like Qt's.
+
+        Accessing one created by Qt makes PySide6 load all widget classes: a tenth of the first paint.
+        """
         made = QWidget(self)
         made.setBackgroundRole(QPalette.ColorRole.Base)
         made.setAutoFillBackground(True)
@@ -94,12 +99,12 @@ class WorkflowListView(QListView):
 
     @property
     def marked(self) -> list[str]:
-        """The workflows that are selected, from above."""
+        """The selected workflows, from the top."""
         indexes = sorted(self.selectedIndexes(), key=lambda index: index.row())
         return [workflow.id for workflow in map(self.rows.workflow_at, indexes) if workflow is not None]
 
     def show_rows(self, shown: ListState) -> None:
-        """Show something else, with the same rows selected as far as they are still there."""
+        """Show other rows; the selection stays as far as possible."""
         marked, current = self.marked, self.current()
         row = self.rows.row_at(self.currentIndex())
         fold = row.fold if row is not None else ""
@@ -115,17 +120,19 @@ class WorkflowListView(QListView):
             self.verticalScrollBar().setValue(before)
 
     def select_one(self, workflow_id: str) -> None:
-        """Select this workflow alone, or nothing."""
+        """Select only this workflow, or nothing."""
         self._select([workflow_id], workflow_id)
 
     def show_asked(self, names: Collection[str]) -> None:
-        """Frame what a menu is open for."""
+        """Frame the rows of an open menu."""
         self._asked = names
         self.viewport().update()
 
     def list_row(self, index: Index) -> ListRow:
-        """A heading, a folder, a found message, or a workflow with its state: the one in view is marked whatever is selected, and of
-        several that are selected each has a tick."""
+        """A heading, a folder, a found message, or a workflow with its state.
+
+        The workflow in view is marked regardless of the selection; with several selected, each has a check mark.
+        """
         row: Row = index.data(ROW)
         if row.fold:
             icon = "archive" if row.fold == ARCHIVE else "folder" if row.closed else "folder-open"
@@ -170,7 +177,6 @@ class WorkflowListView(QListView):
             self._several = several
             self.viewport().update()
 
-    # -- the pointer ----------------------------------------------------------------------------------------------------------------
     def mousePressEvent(self, event: QMouseEvent) -> None:
         place = event.position().toPoint()
         index = self.indexAt(place)
@@ -183,7 +189,7 @@ class WorkflowListView(QListView):
         elif left:
             self.setFocus(Qt.FocusReason.MouseFocusReason)
             super().mousePressEvent(event)
-        # Any other button: Qt would select the row, and the menu comes without that.
+        # Any other button would select the row in Qt; the menu opens without that.
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         dragged = self.state() == self.State.DraggingState
@@ -199,7 +205,7 @@ class WorkflowListView(QListView):
         if not by_pointer:
             self.scrollTo(self.currentIndex())
         index: QModelIndex | QPersistentModelIndex = self.indexAt(event.pos()) if by_pointer else self.currentIndex()
-        # Qt gives the menu key the middle of the list, which says nothing about the row.
+        # For the menu key Qt uses the middle of the list, which is unrelated to the row.
         place = event.globalPos() if by_pointer else self.viewport().mapToGlobal(self.visualRect(index).bottomLeft())
         row = self.rows.row_at(index)
         if row is not None and row.workflow is not None:
@@ -208,22 +214,22 @@ class WorkflowListView(QListView):
             self.fold_menu_requested.emit(row.fold[1:], place)
 
     def _meant(self, workflow_id: str) -> list[str]:
-        """Whom a menu on this row is about: all that are selected when it is one of several, else this one."""
+        """The workflows of a menu: the selection if this row is part of it, else only this row."""
         marked = self.marked
         return marked if workflow_id in marked else [workflow_id]
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         if not self.currentIndex().isValid() and (shown := self.rows.index_of(self.shown_id)).isValid():
-            self.selectionModel().setCurrentIndex(shown, _SELECT.NoUpdate)  # Qt would take the first row, which is another
+            # Qt would use the first row, which is another one.
+            self.selectionModel().setCurrentIndex(shown, _SELECT.NoUpdate)
         super().focusInEvent(event)
 
-    # -- the keyboard ---------------------------------------------------------------------------------------------------------------
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.state() == self.State.EditingState or not self._key(event):
             super().keyPressEvent(event)
 
     def _key(self, event: QKeyEvent) -> bool:
-        """Whether the key was one of ours."""
+        """Handle a key; returns whether it was one of the list's."""
         key, row = event.key(), self.rows.row_at(self.currentIndex())
         if key in _ENTER and row is not None:
             self._open(row)
@@ -240,7 +246,7 @@ class WorkflowListView(QListView):
         return True
 
     def enter(self) -> bool:
-        """Take the focus at the first row; False where there is none."""
+        """Focus the first row; False if there is none."""
         first = self._first()
         if first >= 0:
             self.setFocus(Qt.FocusReason.TabFocusReason)
@@ -248,12 +254,12 @@ class WorkflowListView(QListView):
         return first >= 0
 
     def open_first(self) -> None:
-        """Open what the first row is."""
+        """Open the first row."""
         if (row := self.rows.row_at(self.rows.index(self._first()))) is not None:
             self._open(row)
 
     def _first(self) -> int:
-        """The number of the first row that can be opened, -1 where there is none."""
+        """The index of the first row that can be opened, -1 if there is none."""
         count = self.rows.rowCount()
         return next((i for i in range(count) if self.rows.flags(self.rows.index(i)) & Qt.ItemFlag.ItemIsEnabled), -1)
 

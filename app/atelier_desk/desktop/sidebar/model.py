@@ -1,4 +1,4 @@
-"""The list of workflows as a Qt model: pinned ones, folders, the rest by date, the archive; or what a search found."""
+"""The Qt model of the workflow list: pinned, folders, the rest by date, the archive; or search results."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Index = QModelIndex | QPersistentModelIndex
 HEADING = Qt.ItemDataRole.UserRole
 WORKFLOW = Qt.ItemDataRole.UserRole + 1
 UNREAD = Qt.ItemDataRole.UserRole + 2
-"""Whether a workflow ended out of sight and was not opened since."""
+"""Whether a workflow ended in the background and was not opened since."""
 ROW = Qt.ItemDataRole.UserRole + 3
-"""The whole row, for the delegate."""
+"""The complete row, for the delegate."""
 ARCHIVE = "archive"
-"""What the fold of the archive is called; a folder's is its name after a colon."""
+"""The fold key of the archive; a folder's is a colon and its name."""
 DRAGGED = "application/x-atelier-workflows"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A heading, a workflow, or a message that a search found.
+    """A heading, a workflow, or a found message.
 
     Attributes:
-        fold: of a heading that can be closed, what names it: ``ARCHIVE``, or a colon and a folder's name.
+        fold: key of a collapsible heading: ``ARCHIVE``, or a colon and a folder's name.
         count: workflows below such a heading.
-        indented: it stands in a folder.
+        indented: it is in a folder.
     """
 
     heading: str = ""
@@ -51,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """What a search found: workflows by their titles, messages by their words; ``cut``: there are more messages than a search gives."""
+    """Search results: workflows by title, messages by text; ``cut``: there are more messages than loaded."""
 
     titles: Sequence[Workflow] = ()
     messages: Sequence[SearchHit] = ()
@@ -60,7 +60,7 @@ class SearchMatch:
 
 @dataclass(frozen=True, slots=True)
 class ListState:
-    """What the model shows; ``found`` takes the place of all others on the screen while something is searched."""
+    """The content of the model; ``found`` replaces everything else during a search."""
 
     recent: Sequence[Workflow] = ()
     filed: Sequence[Workflow] = ()
@@ -71,13 +71,13 @@ class ListState:
 
     @property
     def workflows(self) -> list[Workflow]:
-        """Every workflow of it, found ones first."""
+        """All its workflows, found ones first."""
         found = self.found.titles if self.found is not None else ()
         return list({each.id: each for each in (*found, *self.recent, *self.filed, *self.archived)}.values())
 
 
 def group_of(updated: datetime, today: date) -> str:
-    """The heading a workflow belongs under, by the local day it was last changed."""
+    """The heading of a workflow by the local day of its last change."""
     day = updated.astimezone().date()
     if day >= today:
         return _("Today")
@@ -92,14 +92,14 @@ def group_of(updated: datetime, today: date) -> str:
 
 
 def state_text(workflow: Workflow, unread: bool = False) -> str:
-    """A workflow's state for people who cannot see the dot."""
+    """A workflow's state as accessible text."""
     words = {
         "running": _("running"),
         "waiting": _("waiting for you"),
         "paused": _("paused"),
         "interrupted": _("interrupted"),
         "error": _("failed"),
-        "completed": _("completed"),
+        "completed": _("done"),
     }
     text = words.get(workflow.status.value, "")
     if workflow.pending_questions:
@@ -115,7 +115,7 @@ def state_text(workflow: Workflow, unread: bool = False) -> str:
 
 
 def rows_of(shown: ListState, today: date) -> list[Row]:
-    """The rows of the list, from above."""
+    """The rows of the list, from the top."""
     if shown.found is not None:
         return _found_rows(shown.found)
     pinned = [each for each in (*shown.recent, *shown.filed) if each.pinned]
@@ -161,8 +161,8 @@ class WorkflowModel(QAbstractListModel):
     """Rows of headings, workflows and found messages.
 
     Signals:
-        renamed: a workflow's id and the name typed in place.
-        dropped: ids of workflows that were dragged onto a folder, and its name (empty: out of their folders).
+        renamed: a workflow's id and the new name.
+        dropped: ids of workflows dragged onto a folder, and its name (empty: out of their folders).
     """
 
     renamed = Signal(str, str)
@@ -183,15 +183,15 @@ class WorkflowModel(QAbstractListModel):
         return self._shown.workflows
 
     def set_workflows(self, workflows: Sequence[Workflow]) -> None:
-        """Show these alone, without folders and archive."""
+        """Show only these, without folders and archive."""
         self.show(ListState(recent=workflows))
 
     def moves(self, shown: ListState) -> bool:
-        """Whether one of the rows would go, or be elsewhere."""
+        """Whether any existing row would move or disappear."""
         return moved([*map(_identity, self._rows)], [*map(_identity, rows_of(shown, self._today()))])
 
     def show(self, shown: ListState) -> None:
-        """Replace everything; rows that only changed are updated in place, so that the selection and an editor stay."""
+        """Replace everything; changed rows are updated in place, so that selection and editor stay."""
         rows = rows_of(shown, self._today())
         self._shown = shown
         if [_identity(row) for row in rows] == [_identity(row) for row in self._rows]:
@@ -205,7 +205,7 @@ class WorkflowModel(QAbstractListModel):
         self.endResetModel()
 
     def regroup(self) -> None:
-        """The day or the language changed."""
+        """Update the headings after a change of day or language."""
         self.show(self._shown)
         if self._rows:
             self.dataChanged.emit(self.index(0), self.index(len(self._rows) - 1))
@@ -217,7 +217,7 @@ class WorkflowModel(QAbstractListModel):
         return QModelIndex()
 
     def index_of_fold(self, fold: str) -> QModelIndex:
-        """Of the heading of a folder, or of the archive."""
+        """The index of a folder's or the archive's heading."""
         return next((self.index(i) for i, row in enumerate(self._rows) if row.fold == fold), QModelIndex())
 
     def row_at(self, index: Index) -> Row | None:
@@ -227,7 +227,6 @@ class WorkflowModel(QAbstractListModel):
         row = self.row_at(index)
         return row.workflow if row is not None else None
 
-    # -- Qt -------------------------------------------------------------------------------------------------------------------
     def rowCount(self, parent: Index = QModelIndex()) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
@@ -265,10 +264,9 @@ class WorkflowModel(QAbstractListModel):
             return Qt.ItemFlag.NoItemFlags
         if row.workflow is not None:
             return usual | Qt.ItemFlag.ItemIsEditable | Qt.ItemFlag.ItemIsDragEnabled | Qt.ItemFlag.ItemIsDropEnabled
-        # A fold takes the focus and is opened by Enter, but is no part of a selection.
+        # A heading can be focused and toggled by Enter, but not selected.
         return usual if row.hit is not None else Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDropEnabled
 
-    # -- dragging ---------------------------------------------------------------------------------------------------------------
     def mimeTypes(self) -> list[str]:
         return [DRAGGED]
 
@@ -282,7 +280,7 @@ class WorkflowModel(QAbstractListModel):
         return Qt.DropAction.MoveAction
 
     def folder_at(self, index: Index) -> str | None:
-        """The folder that something dropped on this row goes into; empty for none, None where nothing can be dropped."""
+        """The target folder of a drop on this row; empty for none, None if dropping is not possible."""
         row = self.row_at(index)
         if row is None or self._shown.found is not None or row.fold == ARCHIVE or (row.workflow is not None and row.workflow.archived):
             return None
@@ -298,11 +296,11 @@ class WorkflowModel(QAbstractListModel):
         if folder is None or not data.hasFormat(DRAGGED):
             return False
         self.dropped.emit(bytes(data.data(DRAGGED).data()).decode().split("\n"), folder)
-        return False  # the view would take the rows away: the list is read again
+        return False  # otherwise the view would remove the rows: the list is reloaded instead
 
 
 def excerpt_text(hit: SearchHit) -> str:
-    """The words of a message around what was found, as they are read."""
+    """The excerpt of a found message as plain text."""
     from atelier_desk.desktop.chat.markdown.plain import excerpt_line  # not needed for the first paint
 
     return excerpt_line(hit.excerpt)

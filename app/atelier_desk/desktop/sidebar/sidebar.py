@@ -1,4 +1,4 @@
-"""The left column: new, search, the list of workflows, and at the foot settings, language and connection."""
+"""The sidebar: new, search, the workflow list, and at its foot settings, language and connection."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 
 PAGE = 100
 HITS = 60
-"""Messages found that are read at once; more when the end of the list comes into sight."""
+"""Found messages loaded at once; more when the end of the list becomes visible."""
 MIN_SEARCH_LENGTH = 2
-"""Characters below which no message is looked for."""
+"""Minimum characters for a search in messages."""
 SEARCH_MS = 180
 RELOAD_MS = 120
 DAY_CHECK_MS = 60_000
 
 
 class Sidebar(QWidget):
-    """Lists workflows and finds them by title and by what was said in them; ``workflow_actions`` changes them.
+    """Lists workflows and searches titles and messages; ``workflow_actions`` changes them.
 
     Signals:
         workflow_chosen: show this one.
-        hit_chosen: show this place: workflow id, kind and row id, as ``SearchEverywhere`` says it.
-        new_requested: begin a new one.
+        hit_chosen: show this place: workflow id, kind and row id, as ``SearchEverywhere`` emits it.
+        new_requested: create a new one.
         workflow_gone: the one with this id was deleted.
     """
 
@@ -90,7 +90,7 @@ class Sidebar(QWidget):
 
     @cached_property
     def model(self) -> WorkflowModel:
-        """Made when it is first wanted, as the list: nothing is in it at the first paint."""
+        """Created on first use, like the list: the first paint does not need it."""
         from atelier_desk.desktop.sidebar.model import WorkflowModel
 
         made = WorkflowModel(self)
@@ -131,7 +131,7 @@ class Sidebar(QWidget):
 
     @cached_property
     def workflow_actions(self) -> WorkflowActions:
-        """Made when it is first wanted: the first paint needs nothing of it."""
+        """Created on first use: the first paint does not need it."""
         from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
 
         made = WorkflowActions(self.bridge, self._toasts, lambda: self.model.workflows, self)
@@ -139,13 +139,12 @@ class Sidebar(QWidget):
         made.gone.connect(self.workflow_gone)
         return made
 
-    # -- list -----------------------------------------------------------------------------------------------------------------
     def reload(self) -> None:
-        """Read the list again; a reading that is under way is given up."""
+        """Reload the list; a load in progress is cancelled."""
         self._loading = self.bridge.jobs.start(self.load(), "sidebar")
 
     async def load(self) -> None:
-        """Read the list, or find what is searched, and keep what is selected."""
+        """Load the list or search results, preserving the selection."""
         needle, limit = self.search.text().strip(), self._limit
         if needle:
             await self._find(needle, limit)
@@ -157,7 +156,7 @@ class Sidebar(QWidget):
         self._show(ListState(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed))
 
     async def _find(self, needle: str, limit: int) -> None:
-        """Titles first; messages take a moment longer, and those found before stay until then."""
+        """Show title matches first; messages take longer, and previous results stay until then."""
         from atelier_desk.desktop.sidebar.model import SearchMatch
 
         workflows = self.bridge.engine.workflows
@@ -182,13 +181,13 @@ class Sidebar(QWidget):
             self._show(self._latest)
 
     def _show_empty(self, empty: bool) -> None:
-        """Say that there is nothing in the place of the list."""
+        """Show the empty state in place of the list."""
         self.empty.setVisible(empty and not self._held)
         self.list.setVisible(self.empty.isHidden())
         self._update_empty_text()
 
     def hold(self, on: bool) -> None:
-        """Say nothing while the list is empty and something else has the word."""
+        """Suppress the empty state while something else has the user's attention."""
         self._held = on
         self._show_empty(self.model.rowCount() == 0)
 
@@ -200,13 +199,13 @@ class Sidebar(QWidget):
         self.list.viewport().update()
 
     def mark_unread(self, workflow_id: str, unread: bool) -> None:
-        """Give a workflow the mark of an end nobody saw, or take it away; it is kept over a restart, whatever ends the program."""
+        """Set or remove the unread mark of a workflow; stored at once."""
         known = next((each for each in self.model.workflows if each.id == workflow_id), None)
         if workflow_id and (known is None or known.unread is not unread) and self.bridge.ready:
             self.bridge.jobs.start(self.bridge.engine.workflows.set_unread(workflow_id, unread))
 
     def set_closed(self, closed: frozenset[str]) -> None:
-        """Close these folders (and the archive), and no others."""
+        """Collapse these folders (and the archive), and no others."""
         self.closed = closed
         if self._place is None:
             self._gate.own()
@@ -241,9 +240,8 @@ class Sidebar(QWidget):
         if topic in {"workflow", "question", "approval"}:
             self._reload_timer.ask()
 
-    # -- changing -------------------------------------------------------------------------------------------------------------
     def rename_current(self) -> None:
-        """Edit the name of the workflow in view, in place."""
+        """Rename the workflow in view, in place."""
         self._edit(self.current_id)
 
     def _edit(self, workflow_id: str) -> None:
@@ -264,7 +262,7 @@ class Sidebar(QWidget):
         self.workflow_actions.show_menu(self.workflow_actions.folder_menu(folder), place, lambda: self.list.show_asked(()))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """From the search field Down goes into the list, Enter opens the first thing found, Esc ends the search."""
+        """In the search field, Down moves to the list, Enter opens the first result, Esc ends the search."""
         if watched is self.search and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             key = event.key()
             if key == Qt.Key.Key_Down:
@@ -277,27 +275,26 @@ class Sidebar(QWidget):
                 return True
         return super().eventFilter(watched, event)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def _apply_style(self) -> None:
-        look = theme()
+        style = theme()
         bind_text(self.new)
-        self.new.setIconSize(QSize(look.px(16), look.px(16)))
+        self.new.setIconSize(QSize(style.px(16), style.px(16)))
 
     def _new_text(self) -> str:
-        """The words of the button as far as they have room: in a narrow column the icon goes before a letter of them does."""
+        """Fit the button's text: in a narrow sidebar the icon is removed before the text is cut."""
         words, room = QFontMetrics(self.new.font()), self.new.width() - 28  # its padding and border
         text = _("New workflow")
-        whole = words.horizontalAdvance(text)
-        beside = whole + theme().px(16) + 12 <= room
-        self.new.setIcon(theme().icon("plus", "text") if beside else QIcon())
-        return f" {text}" if beside else words.elidedText(text, Qt.TextElideMode.ElideRight, max(1, room))
+        full = words.horizontalAdvance(text)
+        fits = full + theme().px(16) + 12 <= room
+        self.new.setIcon(theme().icon("plus", "text") if fits else QIcon())
+        return f" {text}" if fits else words.elidedText(text, Qt.TextElideMode.ElideRight, max(1, room))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         bind_text(self.new)
 
     def show_search_keys(self, keys: str) -> None:
-        """The keys of the search everywhere, as they are now; empty for none."""
+        """Show the current shortcut of search everywhere; empty for none."""
         self._search_keys = keys
         self._update_empty_text()
 

@@ -1,4 +1,4 @@
-"""What can be done with workflows of the list, with one or with several at once, and the menu that offers it."""
+"""Actions on one or several workflows of the list, and their menu."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 Ids = Collection[str]
 FEW = 20
-"""Workflows that something is done with at once without a word of how far it is."""
+"""Up to this many workflows are processed without showing progress."""
 PROGRESS_TOAST_MS = 120_000
-"""How long the message stays that a title is looked for: until there is one, at the longest as long as a slow model may take."""
+"""Maximum milliseconds for which the message about generating a title stays, for slow models."""
 
 
 class FolderDialog(FormDialog):
-    """``folder-dialog``: a folder's name, handed to ``then``."""
+    """``folder-dialog``: asks for a folder's name, passed to ``then``."""
 
     def __init__(self, title: str, name: str, action: str, then: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(title, parent)
@@ -61,7 +61,7 @@ class FolderDialog(FormDialog):
 
 
 class NameDialog(FormDialog):
-    """``name-dialog``: another name for a workflow that is not in the list, where it would be written in place."""
+    """``name-dialog``: renames a workflow that is not in the list, where it would be renamed in place."""
 
     def __init__(self, name: str, then: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(_("Rename workflow"), parent)
@@ -84,10 +84,10 @@ class NameDialog(FormDialog):
 
 
 class WorkflowActions(QObject):
-    """Does it over the engine, says it, and offers to undo it.
+    """Performs actions through the engine, reports them, and offers undo.
 
     Signals:
-        made: show this workflow: a copy, or one that came back.
+        made: show this workflow: a copy, or a restored one.
         gone: the one with this id was deleted.
     """
 
@@ -100,13 +100,13 @@ class WorkflowActions(QObject):
         self._unlisted: Workflow | None = None
 
     def find(self, ids: Ids) -> list[Workflow]:
-        """The workflows of the list with these ids; the one that ``with_one`` has read too."""
+        """The workflows of the list with these ids, including one loaded by ``with_one``."""
         found = [each for each in self._known() if each.id in ids]
         other = self._unlisted
         return found if other is None or other.id not in ids or any(each.id == other.id for each in found) else [*found, other]
 
     def with_one(self, workflow_id: str, run: Callable[[str], object]) -> None:
-        """Do something with a workflow, also when the list does not show it: it is archived, further down, or a search leaves it out."""
+        """Perform an action on a workflow, even if not in the list: archived, not loaded, or filtered out."""
         if any(each.id == workflow_id for each in self._known()):
             run(workflow_id)
         else:
@@ -117,44 +117,43 @@ class WorkflowActions(QObject):
         run(workflow_id)
 
     def ask_name(self, workflow_id: str) -> None:
-        """Ask for another name in a dialog."""
+        """Ask for a new name in a dialog."""
         rename = self._bridge.engine.workflows.rename
         for found in self.find([workflow_id]):
             NameDialog(found.name, lambda name: self._bridge.jobs.start(rename(workflow_id, name)), self._widget).open()
 
     @property
     def folders(self) -> list[str]:
-        """The folders there are."""
+        """The existing folders."""
         return sorted({each.collection for each in self._known() if each.collection and not each.archived}, key=str.casefold)
 
-    # -- deleting ---------------------------------------------------------------------------------------------------------------------
     def delete(self, ids: Ids) -> None:
-        """Delete at once; one undo brings all of them back."""
+        """Delete at once; a single undo restores all."""
         wanted = tuple(ids)
         self._bridge.jobs.once(("delete", wanted), lambda: self._delete(wanted))
 
     async def _delete(self, ids: tuple[str, ...]) -> None:
         names: list[str] = []
-        gone: list[str] = []
+        deleted: list[str] = []
 
         async def delete(each: str) -> None:
             names.append((await self._bridge.engine.workflows.delete(each)).name)
-            gone.append(each)
+            deleted.append(each)
             self.gone.emit(each)
 
         try:
             await self._one_by_one(ids, delete)
         finally:
-            if gone:  # also when one of them could not be deleted
-                several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(gone))
-                text = _("“{name}” deleted", name=names[0]) if len(gone) == 1 else several
-                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(gone, names)))
+            if deleted:  # also if one of them could not be deleted
+                several = ngettext("{n} workflow deleted", "{n} workflows deleted", len(deleted))
+                text = _("“{name}” deleted", name=names[0]) if len(deleted) == 1 else several
+                self._toasts.offer_undo(text, lambda: self._bridge.jobs.once(("undo", ids), lambda: self._undelete(deleted, names)))
 
     async def _undelete(self, ids: list[str], names: list[str]) -> None:
         back: list[str] = []
 
         async def restore(each: str) -> None:
-            with suppress(NotFoundError):  # deleted for good meanwhile; the others come back
+            with suppress(NotFoundError):  # purged meanwhile; the others are restored
                 await self._bridge.engine.workflows.undo_delete(each)
                 back.append(each)
 
@@ -165,9 +164,8 @@ class WorkflowActions(QObject):
             lost = ngettext("{n} workflow deleted permanently", "{n} workflows deleted permanently", len(ids))
             self._toasts.show(_("“{name}” deleted permanently", name=names[0]) if len(ids) == 1 else lost)
 
-    # -- order ------------------------------------------------------------------------------------------------------------------------
     def pin(self, ids: Ids) -> None:
-        """Pin them; when all of them are pinned already, take the pins away."""
+        """Pin them; if all are pinned, unpin them."""
         on = not all(each.pinned for each in self.find(ids))
         self._bridge.jobs.start(self._pin(tuple(ids), on))
 
@@ -175,7 +173,7 @@ class WorkflowActions(QObject):
         await self._one_by_one(ids, lambda each: self._bridge.engine.workflows.set_pinned(each, on))
 
     def archive(self, ids: Ids) -> None:
-        """Put them away; when all of them are, take them out again."""
+        """Archive them; if all are archived, unarchive them."""
         on = not all(each.archived for each in self.find(ids))
         wanted = tuple(ids)
         self._bridge.jobs.once(("archive", wanted), lambda: self._archive(wanted, on))
@@ -193,11 +191,11 @@ class WorkflowActions(QObject):
             if done and not undone:
                 n, changed = len(done), tuple(done)
                 put = ngettext("{n} workflow archived", "{n} workflows archived", n)
-                taken = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
-                self._toasts.offer_undo(put if on else taken, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
+                text = ngettext("{n} workflow unarchived", "{n} workflows unarchived", n)
+                self._toasts.offer_undo(put if on else text, lambda: self._bridge.jobs.start(self._archive(changed, not on, undone=True)))
 
     def move(self, ids: Ids, folder: str) -> None:
-        """Into a folder, or with an empty name out of theirs."""
+        """Move into a folder; an empty name moves out of folders."""
         before = {each.id: each.collection for each in self.find(ids) if each.collection != folder}
         if before:
             self._bridge.jobs.once(("move", tuple(before)), lambda: self._move(dict.fromkeys(before, folder), before))
@@ -219,7 +217,7 @@ class WorkflowActions(QObject):
                 self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(done)))
 
     async def _one_by_one(self, ids: Sequence[str], work: Callable[[str], Awaitable[object]]) -> None:
-        """Do something with each; of many, say how far it is, and let the person stop it there."""
+        """Process each; show progress for many, with a stop button."""
         task = asyncio.current_task()
         if len(ids) <= FEW or task is None:
             for each in ids:
@@ -243,15 +241,14 @@ class WorkflowActions(QObject):
         FolderDialog(_("New folder"), "", _("Move"), lambda name: self.move(ids, name), self._widget).open()
 
     def rename_folder(self, folder: str) -> None:
-        """Ask for another name."""
+        """Rename a folder."""
         inside = [each.id for each in self._known() if each.collection == folder]
         FolderDialog(_("Rename folder"), folder, _("Rename"), lambda name: self.move(inside, name), self._widget).open()
 
     def dissolve(self, folder: str) -> None:
-        """Take everything out of a folder; without a workflow it is gone."""
+        """Move everything out of a folder, which then no longer exists."""
         self.move([each.id for each in self._known() if each.collection == folder], "")
 
-    # -- copies and files -----------------------------------------------------------------------------------------------------------
     def duplicate(self, workflow_id: str) -> None:
         self._bridge.jobs.once(("duplicate", workflow_id), lambda: self._duplicate(workflow_id))
 
@@ -263,21 +260,24 @@ class WorkflowActions(QObject):
             self._toasts.show("\n".join(changed))
 
     async def _changed_reports(self, workflow_id: str) -> list[str]:
-        """A line for each report that a copy does not have as Atelier wrote it, and for the rows that it does not have."""
+        """A line for each report that is not in the original state in a copy, and one for missing rows."""
         names = await self._bridge.engine.workflows.exporting.changed_reports(workflow_id)
-        text = N_("The report {name} was damaged or changed by another program. The copy has it as it is now, or not when it is missing.")
+        text = N_(
+            "The report {name} was damaged or changed by another program. The copy contains its current version, or "
+            "nothing if it is missing."
+        )
         damaged = await self._bridge.engine.workflows.exporting.damaged_rows(workflow_id)
         rows = [*(each.error().localized(_) for each in damaged[:SHOWN]), *([_(LEFT_OUT)] if damaged else [])]
         return [*(_(text, name=name) for name in names), *rows]
 
     async def _warnings(self, workflow_id: str) -> list[str]:
-        """What an export does not have, or not as it was."""
+        """What an export lacks or contains in a changed state."""
         files = await self._bridge.engine.workflows.left_out_files(workflow_id)
         left_out = [_("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files]
         return [*await self._changed_reports(workflow_id), *left_out]
 
     def export(self, ids: Ids) -> None:
-        """Ask where to, then write in the format of the file's ending; of several, JSON files in a folder."""
+        """Ask for a target and export in the format of its extension; several as JSON files in a folder."""
         found = self.find(ids)
         if len(found) > 1:
             start = self._bridge.jobs.start
@@ -293,7 +293,7 @@ class WorkflowActions(QObject):
             ask_save(self._widget, _("Export workflow"), f"{file_name(workflow.name)}.docx", kinds, then)
 
     async def export_to(self, workflow_id: str, path: Path, title: str = "") -> None:
-        """Write the export: JSON that can be imported for ``.json``, else a document to read (see ``exporting.write``)."""
+        """Export to a file: importable JSON for ``.json``, else a document (see ``exporting.write``)."""
         warnings: list[str] = []
         if path.suffix.lower() == ".json":
             await write_text(path, await self._bridge.engine.workflows.export(workflow_id, "json"))
@@ -312,19 +312,19 @@ class WorkflowActions(QObject):
         ask_print(self._widget.window(), (await workflows.get(workflow_id)).name, text)
 
     async def export_all(self, workflows: list[Workflow], folder: Path) -> None:
-        """Write each to a file of its own, over none that is there."""
+        """Export each to its own file, without overwriting."""
         warnings: list[str] = []
         for number, each in enumerate(workflows, 1):
             self._toasts.show(_("Exporting {number} of {total}…", number=number, total=len(workflows)), duration_ms=PROGRESS_TOAST_MS)
             path = free_path(folder, file_name(each.name), ".json")
             await write_text(path, await self._bridge.engine.workflows.export(each.id, "json"))
             warnings += await self._warnings(each.id)
-        said = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
-        self._toasts.show("\n".join([said, *warnings]))
+        text = ngettext("{n} workflow exported to {path}", "{n} workflows exported to {path}", len(workflows), path=str(folder))
+        self._toasts.show("\n".join([text, *warnings]))
 
     @cached_property
     def importer(self) -> Importer:
-        """Takes files of workflows and chats; what came in is shown."""
+        """Imports workflows and chats; the imported one is shown."""
         from atelier_desk.desktop.chat_import import Importer
 
         made = Importer(self._bridge, self._widget.window())
@@ -332,9 +332,8 @@ class WorkflowActions(QObject):
         made.status_changed.connect(self._toasts.show)
         return made
 
-    # -- titles -----------------------------------------------------------------------------------------------------------------------
     def suggest_title(self, workflow_id: str) -> None:
-        """Have the model name it; Stop and Undo are offered."""
+        """Let the model generate a title, with Stop and Undo."""
         task = self._bridge.jobs.once(("title", workflow_id), lambda: self._title(workflow_id))
         if task is not None:
             toast = self._toasts.show(_("Generating a title…"), _("Stop"), task.cancel, duration_ms=PROGRESS_TOAST_MS)
@@ -355,32 +354,31 @@ class WorkflowActions(QObject):
             undo = self._bridge.jobs.start
             self._toasts.offer_undo(_("Renamed to “{name}”", name=named.name), lambda: undo(workflows.rename(workflow_id, old)))
 
-    # -- the menus --------------------------------------------------------------------------------------------------------------------
     def menu(self, ids: Ids, rename: Callable[[str], object]) -> QMenu:
-        """What can be done with these; ``rename`` begins the editing of a name."""
-        found, look = self.find(ids), theme()
+        """The menu for these workflows; ``rename`` starts renaming."""
+        found, style = self.find(ids), theme()
         one = found[0].id if len(found) == 1 else ""
         menu = control(QMenu(self._widget), "workflow-menu")
         if one:
-            menu.addAction(look.icon("pencil"), _("Rename"), lambda: rename(one))
-            menu.addAction(look.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
+            menu.addAction(style.icon("pencil"), _("Rename"), lambda: rename(one))
+            menu.addAction(style.icon("sparkles"), _("Suggest a title"), lambda: self.suggest_title(one))
         else:
-            # A section's words are not drawn where a style sheet is in force.
+            # The text of a menu section is not drawn with a style sheet.
             menu.addAction(ngettext("{n} workflow", "{n} workflows", len(found))).setEnabled(False)
             menu.addSeparator()
         pinned, archived = all(each.pinned for each in found), all(each.archived for each in found)
-        menu.addAction(look.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
+        menu.addAction(style.icon("pin-off" if pinned else "pin"), _("Unpin") if pinned else _("Pin"), lambda: self.pin(ids))
         if not archived:
-            self._add_folders(menu.addMenu(look.icon("folder"), _("Move to folder")), found)
+            self._add_folders(menu.addMenu(style.icon("folder"), _("Move to folder")), found)
         if one:
-            menu.addAction(look.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
-        menu.addAction(look.icon("download"), _("Export…"), lambda: self.export(ids))
+            menu.addAction(style.icon("copy"), _("Duplicate"), lambda: self.duplicate(one))
+        menu.addAction(style.icon("download"), _("Export…"), lambda: self.export(ids))
         if len(ids) == 1:
-            menu.addAction(look.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
-        menu.addAction(look.icon("import"), _("Import…"), lambda: self.importer.ask())
+            menu.addAction(style.icon("printer"), _("Print…"), lambda: self.print_(next(iter(ids))))
+        menu.addAction(style.icon("import"), _("Import…"), lambda: self.importer.ask())
         menu.addSeparator()
-        menu.addAction(look.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
-        menu.addAction(look.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
+        menu.addAction(style.icon("archive"), _("Unarchive") if archived else _("Archive"), lambda: self.archive(ids))
+        menu.addAction(style.icon("trash-2", "err"), _("Delete"), lambda: self.delete(ids))
         return menu
 
     def _add_folders(self, menu: QMenu, found: list[Workflow]) -> None:
@@ -397,14 +395,14 @@ class WorkflowActions(QObject):
             menu.addAction(theme().icon("x"), _("Remove from folder"), lambda: self.move(ids, ""))
 
     def folder_menu(self, folder: str) -> QMenu:
-        """What can be done with a folder."""
+        """The menu of a folder."""
         menu = control(QMenu(self._widget), "folder-menu")
         menu.addAction(theme().icon("pencil"), _("Rename…"), lambda: self.rename_folder(folder))
         menu.addAction(theme().icon("x"), _("Remove all from folder"), lambda: self.dissolve(folder))
         return menu
 
     def show_menu(self, menu: QMenu, place: QPoint, closed: Callable[[], object]) -> None:
-        """Show a menu here; ``closed`` is called when it is over."""
+        """Show a menu at a position; ``closed`` is called afterwards."""
         menu.aboutToHide.connect(closed)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(place)

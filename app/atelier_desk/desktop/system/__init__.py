@@ -1,1 +1,1 @@
-"""What the window shares with the rest of the desktop: a key that works everywhere, and notifications that can be answered."""
+"""Desktop integration: a global shortcut, and notifications with buttons."""

@@ -1,6 +1,6 @@
-"""The session bus of a Linux desktop: calls that are waited for with a limit, and signals. Nothing here blocks the window's thread.
+"""The session bus of a Linux desktop (D-Bus): calls with timeouts, and signals; never blocks the window's thread.
 
-The wire is jeepney's; its router is not used, because it tells nobody when the bus goes away.
+The protocol is jeepney's; its router is not used, as it does not report the loss of the connection.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from atelier_desk.desktop.widgets.bindings import sentence
 from atelier_desk.support.i18n import N_
 
 ANSWER_S = 10.0
-"""How long a service may take to answer a call; what asks a person is not waited for in a call."""
+"""Timeout of a call in seconds; dialogs with the user are not awaited in a call."""
 DAEMON, DAEMON_PATH = "org.freedesktop.DBus", "/org/freedesktop/DBus"
 
 
 class BusError(Exception):
-    """Why something cannot be had from the bus, as a sentence for people; ``name`` is the error's name on the bus, if it has one."""
+    """Why a request to the bus failed, as a sentence; ``name`` is the D-Bus error's name, if any."""
 
     def __init__(self, reason: str, name: str = "") -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class BusError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method of an object of a service; ``signature`` gives the D-Bus types of its arguments."""
+    """A method of a service's object; ``signature`` gives the D-Bus types of its arguments."""
 
     service: str
     path: str
@@ -41,7 +41,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """An answer or a signal: its values, and the unique name of who sent it."""
+    """A reply or signal: its values, and the sender's unique name."""
 
     body: tuple[Any, ...]
     sender: str
@@ -50,11 +50,11 @@ class Incoming:
 
 
 class SessionBus:
-    """One connection. ``call`` raises ``BusError``; handlers of signals run in the loop, in the order the signals came.
+    """A connection. ``call`` raises ``BusError``; signal handlers run in the loop, in order.
 
     Attributes:
         name: the connection's unique name, such as ``:1.42``.
-        lost: called once when the bus goes away by itself.
+        lost: called once if the connection is lost.
     """
 
     def __init__(self) -> None:
@@ -70,10 +70,10 @@ class SessionBus:
         return self._reader is not None and not self._reader.done()
 
     async def connect(self) -> None:
-        """Join the bus that ``DBUS_SESSION_BUS_ADDRESS`` names; joined already, nothing happens.
+        """Connect to ``DBUS_SESSION_BUS_ADDRESS``; does nothing if connected.
 
         Raises:
-            BusError: this system has none, or it does not answer.
+            BusError: there is no bus, or it does not answer.
         """
         if self.open:
             return
@@ -86,14 +86,14 @@ class SessionBus:
                 self._connection = await open_dbus_connection("SESSION")
         except KeyError:
             raise BusError(sentence(N_("No D-Bus session is running here."))) from None
-        except Exception as error:  # a socket that is not there, a bus that refuses or is silent, an address of another kind
-            said = str(error) or type(error).__name__
-            raise BusError(sentence(N_("The D-Bus session cannot be reached ({error})."), error=said)) from None
+        except Exception as error:  # missing socket, refused or timed out connection, unsupported address
+            reason = str(error) or type(error).__name__
+            raise BusError(sentence(N_("The D-Bus session cannot be reached ({error})."), error=reason)) from None
         self.name = self._connection.unique_name
         self._reader = asyncio.get_running_loop().create_task(self._read(self._connection))
 
     async def call(self, call: Call, *arguments: Any) -> Incoming:
-        """Call a method and wait for its answer."""
+        """Call a method and wait for its reply."""
         if not self.open:
             raise BusError(sentence(N_("The D-Bus session has ended.")))
         serial = next(self._connection.outgoing_serial)
@@ -111,7 +111,7 @@ class SessionBus:
             self._waiting.pop(serial, None)
 
     def send(self, call: Call, *arguments: Any) -> None:
-        """Call a method whose answer nobody needs; at once, so that it still works while the program ends."""
+        """Call a method without waiting for a reply; sent at once, so it works while the program ends."""
         if self.open:
             from jeepney import MessageFlag
 
@@ -121,14 +121,14 @@ class SessionBus:
                 self._connection.writer.write(message.serialise(next(self._connection.outgoing_serial)))
 
     async def listen(self, interface: str, handler: Callable[[Incoming], object]) -> None:
-        """Have ``handler`` told of every signal of an interface."""
+        """Subscribe ``handler`` to all signals of an interface."""
         known = interface in self._handlers
         self._handlers.setdefault(interface, []).append(handler)
         if not known:
             await self.call(Call(DAEMON, DAEMON_PATH, DAEMON, "AddMatch", "s"), f"type='signal',interface='{interface}'")
 
     def close(self) -> None:
-        """Leave the bus; waiting calls fail."""
+        """Disconnect; pending calls fail."""
         if self._reader is not None:
             self._reader.cancel()
             self._reader = None

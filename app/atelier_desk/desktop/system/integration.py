@@ -1,4 +1,4 @@
-"""Joins the window to the desktop around it: notifications, the icon of the notification area, the key for quick ask."""
+"""Connects the window with the desktop: notifications, tray icon, global shortcut for quick ask."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SystemLink(QObject):
-    """One a window; it follows the settings."""
+    """One per window; it follows the settings."""
 
     def __init__(self, window: WindowActions) -> None:
         super().__init__(window)
@@ -34,19 +34,19 @@ class SystemLink(QObject):
         follow(self._find_notifications, "notifications", "notification_answers")
 
     def _find_notifications(self, *_wanted: bool) -> None:
-        """A desktop whose notifications could not be reached is asked again."""
+        """Query again a desktop whose notifications were not reachable."""
         if not self.notifications.there:
             self.notifications.start()
 
     def stop(self) -> None:
-        """The window closes: no key is held and no notification asks any more."""
+        """The window closes: release the shortcut and withdraw notifications."""
         self.shortcut.release()
         self.notifications.stop()
         self.bus.close()
 
 
 def system_link(widget: QWidget) -> SystemLink | None:
-    """The link of the window that a widget, or a window above which it was opened, belongs to."""
+    """The link of the window that a widget belongs to, or of the window it was opened from."""
     above: QWidget | None = widget
     while above is not None:
         found = above.findChild(SystemLink, options=Qt.FindChildOption.FindDirectChildrenOnly)

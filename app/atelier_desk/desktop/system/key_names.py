@@ -1,4 +1,4 @@
-"""One key with what is held, as settings write it (``Ctrl+Alt+Space``), in the words of each system."""
+"""A key with modifiers, as in the settings (``Ctrl+Alt+Space``), translated for each system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYSYMS = {
     "Backspace": "BackSpace",
     **{name: name for name in ("Return", "Tab", "Home", "End", "Left", "Right", "Up", "Down", "Print", "Pause", "Menu")},
 }
-"""Qt's name of a key to X11's (``keysymdef.h``, without ``XK_``), which the desktop portal takes too."""
+"""Qt's key names to X11's (``keysymdef.h``, without ``XK_``), also used by the desktop portal."""
 SIGNS = {
     ",": "comma",
     ".": "period",
@@ -54,25 +54,25 @@ VIRTUAL = {
     "Del": 0x2E,
     "Pause": 0x13,
 }
-"""Windows' virtual-key codes (``winuser.h``); letters and digits are their own ASCII code, F1 is 0x70."""
+"""Windows' virtual-key codes (``winuser.h``); letters and digits are their ASCII codes, F1 is 0x70."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """``held`` is a subset of Ctrl, Alt, Shift and Meta; ``key`` is what is pressed with them, as Qt calls it."""
+    """``held`` is a subset of Ctrl, Alt, Shift and Meta; ``key`` is Qt's name of the key pressed with them."""
 
     held: frozenset[str]
     key: str
 
     @classmethod
     def read(cls, text: str) -> Keys:
-        """From settings; ``Ctrl++`` is the plus sign with Ctrl."""
+        """Parse a shortcut of the settings; ``Ctrl++`` is the plus sign with Ctrl."""
         head, key = (text[:-1], "+") if text.endswith("+") else (text.rpartition("+")[0], text.rpartition("+")[2])
         return cls(frozenset(filter(None, head.split("+"))), key)
 
     @property
     def keysym(self) -> str:
-        """X11's name of the key; empty when it is not known here."""
+        """X11's name of the key; empty if unknown."""
         if len(self.key) == 1 and self.key.isascii() and self.key.isalnum():
             return self.key.lower()
         if self.key[:1] == "F" and self.key[1:].isdigit():
@@ -81,7 +81,7 @@ class Keys:
 
     @property
     def virtual(self) -> int:
-        """Windows' code of the key; 0 when it is not known here."""
+        """Windows' code of the key; 0 if unknown."""
         if len(self.key) == 1 and self.key.isascii() and self.key.isalnum():
             return ord(self.key.upper())
         if self.key[:1] == "F" and self.key[1:].isdigit() and 1 <= int(self.key[1:]) <= 24:
@@ -90,6 +90,6 @@ class Keys:
 
     @property
     def trigger(self) -> str:
-        """As the portal takes it: modifiers of the XDG "shortcuts" specification in capitals, then the keysym, ``CTRL+ALT+space``."""
+        """The portal's notation, such as ``CTRL+ALT+space``: modifiers, then the keysym (XDG "shortcuts")."""
         names = {"Ctrl": "CTRL", "Alt": "ALT", "Shift": "SHIFT", "Meta": "LOGO"}
         return "+".join([*(there for name, there in names.items() if name in self.held), self.keysym])

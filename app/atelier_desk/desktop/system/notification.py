@@ -1,4 +1,4 @@
-"""One notification: what it says, what a click does, and the answers it takes."""
+"""A notification: its text, click action and buttons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.support.text import visible
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A button of a notification: its word, and what pressing it does."""
+    """A button of a notification: label and callback."""
 
     label: str
     run: Callable[[], object]
@@ -22,8 +22,11 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Plain text without secrets, all of it visible. ``about`` names what it waits for, so that it can be taken back; ``reply`` takes a
-    text that was written into the notification, where the desktop has a field for it."""
+    """Plain text without secrets, with all characters visible.
+
+    ``about`` identifies its subject, so that it can be withdrawn; ``reply`` receives a text typed into the
+    notification, if supported.
+    """
 
     title: str
     text: str
@@ -38,11 +41,11 @@ class Notice:
 
 
 class Notifier(Protocol):
-    """Shows notices outside the window.
+    """Shows notifications outside the window.
 
     Attributes:
-        there: whether this desktop has such notifications, as far as is known.
-        wanted: whether what a notice is ``about`` still waits.
+        there: whether this desktop supports them, as far as known.
+        wanted: returns whether the subject of a notification is still pending.
     """
 
     wanted: Callable[[str], bool]
@@ -51,7 +54,7 @@ class Notifier(Protocol):
     def there(self) -> bool: ...
 
     def show(self, notice: Notice, otherwise: Callable[[], object]) -> None:
-        """Show it; ``otherwise`` is called where that turns out not to be possible."""
+        """Show a notification; ``otherwise`` is called if that fails."""
 
     def tidy(self) -> None:
-        """Take back the notices of what does not wait any more."""
+        """Withdraw notifications whose subject is no longer pending."""

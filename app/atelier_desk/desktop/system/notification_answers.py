@@ -1,7 +1,7 @@
-"""What a notification may decide: a question with a few options or a short text, and a call that is seen whole in it.
+"""Decisions allowed in notifications: questions with few options or a short text, and calls that fit completely.
 
-A yes is offered only where a person sees all they would see on the card. What the card would have them look at twice (high risk, arguments
-that were mended, a plan or an agent with details, arguments that are long or hold a secret) opens the card instead.
+Approving is offered only if everything on the card is visible. Anything that needs a closer look (high risk, repaired
+arguments, a plan or an agent with details, long or secret arguments) opens the card instead.
 """
 
 from __future__ import annotations
@@ -16,38 +16,41 @@ from atelier_desk.support.i18n import _
 from atelier_desk.support.text import shorten, visible, visible_json
 
 TEXT = 200
-"""Characters of a notification's text; more is cut, and cannot be decided there. Servers show some four lines."""
+"""Maximum characters of a notification; longer ones are cut and cannot be decided there.
+
+Servers show about four lines.
+"""
 OPTIONS, LABEL = 3, 40
-"""Most options, and characters of each, that still fit as buttons."""
+"""Maximum number of options, and characters of each, that fit as buttons."""
 REVIEW_REASONS = ("risk_high", "repaired", "repository", "protected", "denied", "tainted")
-"""Reasons for which a person is to read the card: the arguments, or what a yes is about besides them."""
+"""Reasons that require reading the card: the arguments, or other details."""
 
 
 def plain(text: str) -> str:
-    """The text as it may leave the program: without keys, in one paragraph."""
+    """The text without keys and in one paragraph, as it may leave the program."""
     from atelier_desk.llm.secrets import redact
 
     return " ".join(redact(text).split())
 
 
 def question_notice(question: UserQuestion, show: Callable[[], object], answer: Callable[[QuestionAnswer], object]) -> Notice:
-    """A question; its options, or a field for a short answer, where nothing of it is hidden."""
+    """A question with its options, or with a field for a short answer, if it is shown completely."""
     spec = question.spec
     text = plain(spec.question)
     if spec.asker is not None:
-        # What a server asks is answered where all of it is seen.
+        # Questions of MCP servers are answered only where they are shown completely.
         return Notice(_("The server “{server}” has a question", server=spec.asker.server), shorten(text, TEXT), show, question.id)
     title = _("{agent} has a question", agent=question.agent_name or _("The agent"))
-    whole = len(text) <= TEXT and not spec.context
+    complete = len(text) <= TEXT and not spec.context
     actions: list[Action] = []
     fits = len(spec.options) <= OPTIONS and all(len(option.label) <= LABEL for option in spec.options)
-    if whole and fits:
+    if complete and fits:
         for option in spec.options:
             chosen = QuestionAnswer(selected_options=(option.id,))
             if chosen.problem(spec) is None:
                 actions.append(Action(plain(option.label), lambda chosen=chosen: answer(chosen)))  # type: ignore[misc]
     reply = None
-    if whole and not spec.options:
+    if complete and not spec.options:
         reply = lambda said: answer(QuestionAnswer(text_response=said)) if said.strip() else show()  # noqa: E731
     return Notice(title, shorten(text, TEXT), show, question.id, tuple(actions), reply)
 
@@ -55,21 +58,21 @@ def question_notice(question: UserQuestion, show: Callable[[], object], answer: 
 def approval_notice(
     request: ApprovalRequest, show: Callable[[], object], allow: Callable[[], object], reject: Callable[[], object]
 ) -> Notice:
-    """A call that waits for a yes. A no is always offered, a yes where the notification shows the whole call."""
-    summary, whole = plain(wording.summary(request)), call_text(request)
+    """A call waiting for approval. Reject is always offered, approve only if the call is shown completely."""
+    summary, full = plain(wording.summary(request)), call_text(request)
     actions = [Action(_("Reject"), reject)]
     if may_allow(request):
         actions.insert(0, Action(_("Allow once"), allow))
-    return Notice(plain(wording.title(request)), shorten(summary if len(whole) > TEXT else whole, TEXT), show, request.id, tuple(actions))
+    return Notice(plain(wording.title(request)), shorten(summary if len(full) > TEXT else full, TEXT), show, request.id, tuple(actions))
 
 
 def call_text(request: ApprovalRequest) -> str:
-    """A call in words, and its exact arguments."""
+    """A call in words with its exact arguments."""
     return plain(" · ".join(filter(None, (wording.summary(request), *_arguments(request)))))
 
 
 def may_allow(request: ApprovalRequest) -> bool:
-    """Whether a person can say yes without the card: nothing is left out of the text, hidden in it, or worth a second look."""
+    """Whether approving is possible without the card: the text is complete, visible, and needs no closer look."""
     closer = request.risk == "high" or request.reason in REVIEW_REASONS or bool(request.details) or request.edited is not None
     exact = all(plain(argument) == argument and "⟨U+" not in argument and "\\u" not in argument for argument in _arguments(request))
     return not closer and exact and len(call_text(request)) <= TEXT

@@ -1,9 +1,10 @@
-"""Notifications of a Linux desktop, with buttons and a field for a reply where its server has them.
+"""Notifications of a Linux desktop, with buttons and a reply field if its server supports them.
 
-Signatures: Desktop Notifications Specification 1.3 (specifications.freedesktop.org/notification-spec), ``Notify(susssasa{sv}i) → u``,
-``GetCapabilities() → as``, ``CloseNotification(u)``, ``ActionInvoked(us)``, ``ActivationToken(us)``, ``NotificationClosed(uu)``. The
-field is Plasma's extension (plasma-workspace, ``libnotificationmanager/dbus/org.freedesktop.Notifications.xml``): capability and action
-``inline-reply``, hints ``x-kde-reply-placeholder-text`` and ``x-kde-reply-submit-button-text``, ``NotificationReplied(us)``.
+Signatures: Desktop Notifications Specification 1.3 (specifications.freedesktop.org/notification-spec),
+``Notify(susssasa{sv}i) → u``, ``GetCapabilities() → as``, ``CloseNotification(u)``, ``ActionInvoked(us)``,
+``ActivationToken(us)``, ``NotificationClosed(uu)``. The field is Plasma's extension (plasma-workspace,
+``libnotificationmanager/dbus/org.freedesktop.Notifications.xml``): capability and action ``inline-reply``, hints
+``x-kde-reply-placeholder-text`` and ``x-kde-reply-submit-button-text``, ``NotificationReplied(us)``.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ from atelier_desk.support.i18n import N_, _
 SERVICE, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
 CLICK, REPLY = "default", "inline-reply"
 SERVER_DECIDES = -1
-"""``expire_timeout``: how long a notification is seen is the person's own setting."""
+"""``expire_timeout``: the display time is the user's own setting."""
 
 
 class DesktopNotifications(QObject):
-    """Shows notices, runs what they are answered with, takes them back. ``changed`` tells that ``capabilities`` or ``reason`` did.
+    """Shows and withdraws notifications, and runs their callbacks.
+
+    ``changed``: ``capabilities`` or ``reason`` changed.
 
     Attributes:
-        capabilities: what the server can do; None while it is not known or there is none, then ``reason`` says why.
+        capabilities: of the server; None if unknown or without a server, for the reason in ``reason``.
     """
 
     changed = Signal()
@@ -49,7 +52,7 @@ class DesktopNotifications(QObject):
         bus.lost = lambda: self._failed(sentence(N_("The D-Bus session has ended.")))
 
     def start(self) -> None:
-        """Ask what the server can do, without waiting for it."""
+        """Query the server's capabilities, without waiting."""
         self.jobs.start(self._ask(), "ask")
 
     @property
@@ -65,7 +68,7 @@ class DesktopNotifications(QObject):
                 self._close(number)
 
     def stop(self) -> None:
-        """The program ends, and with it whoever could hear an answer."""
+        """The program ends: no answer could be handled any more."""
         for number in list(self._shown):
             self._close(number)
 
@@ -81,12 +84,12 @@ class DesktopNotifications(QObject):
             return
         if answer.sender != self._owner:
             self._owner = answer.sender
-            self._shown.clear()  # another server, which numbers anew
+            self._shown.clear()  # another server, with its own numbers
         self.capabilities, self.reason = frozenset(answer.body[0]), ""
         self.changed.emit()
 
     async def _show(self, notice: Notice, otherwise: Callable[[], object]) -> None:
-        """Ask the server each time: another one may run by now."""
+        """Query the server each time: it may have been replaced."""
         await self._ask()
         can = self.capabilities
         if can is None:
@@ -125,7 +128,7 @@ class DesktopNotifications(QObject):
             case "NotificationClosed":
                 del self._shown[got.body[0]]
             case "ActivationToken":
-                os.environ["XDG_ACTIVATION_TOKEN"] = value  # Qt takes it from there when it brings the next window to the front
+                os.environ["XDG_ACTIVATION_TOKEN"] = value  # Qt uses it when it activates the next window
             case "NotificationReplied" if notice.reply is not None:
                 self._close(got.body[0])
                 notice.reply(value)

@@ -1,7 +1,8 @@
-"""A key by the desktop portal: the desktop asks the person, keeps the choice, and works under Wayland and in sandboxes.
+"""A global shortcut by the desktop portal, which asks the user and stores the choice.
 
-Signatures: ``org.freedesktop.portal.GlobalShortcuts.xml``, ``…portal.Request.xml``, ``…portal.Session.xml`` and
-``org.freedesktop.host.portal.Registry.xml`` of xdg-desktop-portal (flatpak.github.io/xdg-desktop-portal/docs).
+It works under Wayland and in sandboxes. Signatures: ``org.freedesktop.portal.GlobalShortcuts.xml``,
+``…portal.Request.xml``, ``…portal.Session.xml`` and ``org.freedesktop.host.portal.Registry.xml`` of
+xdg-desktop-portal (flatpak.github.io/xdg-desktop-portal/docs).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ QUICK = "quick-ask"
 DONE, CANCELLED = 0, 1
 """``response`` of ``Request.Response``; 2 is any other end."""
 PERSON_S = 600.0
-"""How long the dialog of the desktop may stay open."""
+"""Maximum seconds for the desktop's dialog."""
 
 
 class PortalKey:
-    """One session with one shortcut. The key in the settings is a wish: the desktop decides, and says what it gave."""
+    """A session with one shortcut. The configured keys are a preference: the desktop decides and reports the result."""
 
     def __init__(self, bus: SessionBus) -> None:
         self.pressed: Callable[[], object] = lambda: None
@@ -71,10 +72,11 @@ class PortalKey:
             self._bus.send(Call(SERVICE, session, SESSION, "Close"))
 
     async def _find_portal(self) -> None:
-        """Whether the desktop has the portal. Who we are is said before anything else is asked: a portal without it may refuse."""
+        """Whether the portal exists. The app id is registered first: a portal may refuse requests without it."""
         if not self._known:
             name = QGuiApplication.desktopFileName()
-            with contextlib.suppress(BusError):  # an older portal, a sandbox that knows who we are, or no desktop file installed
+            # An older portal, a sandbox that knows the app id, or no desktop file installed.
+            with contextlib.suppress(BusError):
                 await self._bus.call(Call(SERVICE, PATH, "org.freedesktop.host.portal.Registry", "Register", "sa{sv}"), name, {})
         properties = Call(SERVICE, PATH, "org.freedesktop.DBus.Properties", "Get", "ss")
         try:
@@ -87,7 +89,7 @@ class PortalKey:
             self._known = True
 
     async def _request(self, wait_s: float, method: str, signature: str, *arguments: Any) -> dict[str, Any]:
-        """Call a method of the portal whose result comes later, as the ``Response`` of a request with a path we choose the end of."""
+        """Call a portal method whose result arrives as the ``Response`` of a request object with a chosen token."""
         token = _token()
         *others, options = arguments
         path = f"{PATH}/request/{self._bus.name.lstrip(':').replace('.', '_')}/{token}"
@@ -120,7 +122,7 @@ class PortalKey:
             return
         if got.member == "Activated" and got.body[1] == QUICK:
             if token := got.body[3].get("activation_token", ("s", ""))[1]:
-                os.environ["XDG_ACTIVATION_TOKEN"] = token  # Qt takes it from there when it brings the next window to the front
+                os.environ["XDG_ACTIVATION_TOKEN"] = token  # Qt uses it when it activates the next window
             self.pressed()
         elif got.member == "ShortcutsChanged":
             self.changed(_shown(got.body[1]) or "")
@@ -136,7 +138,7 @@ def _token() -> str:
 
 
 def _shown(shortcuts: Any) -> str | None:
-    """The desktop's words for our key among the shortcuts that were bound; None when it was not."""
+    """The desktop's description of our shortcut among the bound ones; None if it was not bound."""
     for name, about in shortcuts:
         if name == QUICK:
             return str(about.get("trigger_description", ("s", ""))[1])

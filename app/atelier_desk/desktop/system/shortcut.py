@@ -1,4 +1,4 @@
-"""The key for quick ask that works in every program: the first way this system has, and what came of it."""
+"""The global shortcut for quick ask: the first available way of this system, and its state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ WayName = Literal["", "portal", "windows"]
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """How it stands: ``way`` holds or refused the key; ``shown`` is the desktop's own words for it, ``reason`` why there is none."""
+    """The state: ``way`` holds or refused the keys.
+
+    ``shown`` is the desktop's description, ``reason`` why there are none.
+    """
 
     kind: Literal["off", "asking", "held", "taken", "refused", "missing"] = "off"
     way: WayName = ""
@@ -46,7 +49,7 @@ def ways(bus: SessionBus) -> list[tuple[WayName, ShortcutBackend]]:
 class GlobalShortcut(QObject):
     """Follows the settings.
 
-    Signals: ``pressed``, wherever the person is; ``changed`` when ``state`` is another one.
+    Signals: ``pressed``, in any program; ``changed`` when ``state`` changes.
     """
 
     pressed = Signal()
@@ -65,18 +68,18 @@ class GlobalShortcut(QObject):
             way.changed = lambda shown, name=name: self._on_changed(name, shown)  # type: ignore[misc]
 
     def follow(self, on: bool, keys: str) -> None:
-        """Hold this key, or none; the same as before changes nothing."""
+        """Register these keys, or none; no effect if unchanged."""
         wanted = keys if on else ""
         if wanted != self._wanted:
             self._wanted = wanted
             self.jobs.start(self._hold(wanted), "hold")
 
     def again(self) -> None:
-        """Try once more to get the key: another program may have given it back."""
+        """Try again to register the keys: another program may have released them."""
         self.jobs.start(self._hold(self._wanted), "hold")
 
     def release(self) -> None:
-        """The program ends."""
+        """Release the keys at the end of the program."""
         self._wanted = ""
         self.jobs.cancel()
         for _name, way in self._ways:
@@ -91,7 +94,7 @@ class GlobalShortcut(QObject):
                 self._set(await self._try(wanted))
 
     async def _try(self, wanted: str) -> KeyState:
-        """Ask each way; the first that is there at all decides."""
+        """Try each way; the first available one decides."""
         reasons: list[str] = []
         for name, way in self._ways:
             try:

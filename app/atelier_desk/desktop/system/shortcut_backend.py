@@ -1,4 +1,4 @@
-"""What every way to a key of the whole desktop offers, and why one may not be had."""
+"""Base of the ways to register a global shortcut, and their errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.desktop.system.key_names import Keys
 
 
 class Unavailable(Exception):
-    """``reason`` says why, for people."""
+    """``reason`` explains it to the user."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -17,34 +17,34 @@ class Unavailable(Exception):
 
 
 class BackendMissing(Unavailable):
-    """This way is not there on this system."""
+    """This way does not exist on this system."""
 
 
 class KeyTaken(Exception):
-    """Another program has the key."""
+    """Another program uses the keys."""
 
 
 class ShortcutTaken(Unavailable):
-    """The desktop, or the person in its dialog, did not give the key."""
+    """The desktop, or the user in its dialog, refused the keys."""
 
 
 class ShortcutBackend(Protocol):
-    """One way to hold a key.
+    """A way to register one shortcut.
 
     Attributes:
-        pressed: called in the window's thread each time the key is pressed.
-        changed: called with the words of the desktop for the key when it became another one, or "" when it was taken away.
+        pressed: called in the window's thread each time the keys are pressed.
+        changed: called with the desktop's new description of the keys, or "" if they were revoked.
     """
 
     pressed: Callable[[], object]
     changed: Callable[[str], object]
 
     async def hold(self, keys: Keys) -> str:
-        """Take the key, instead of the one held before; gives the desktop's own words for it, or "" where it has none.
+        """Register the keys in place of the current ones; returns the desktop's description, or "" if it has none.
 
         Raises:
-            NotHere, KeyTaken, Refused
+            BackendMissing, KeyTaken, ShortcutTaken
         """
 
     def release(self) -> None:
-        """Give the key back; without one nothing happens."""
+        """Release the keys, if any."""

@@ -1,4 +1,6 @@
-"""A key by Windows: ``RegisterHotKey``; its ``WM_HOTKEY`` comes through Qt's event loop to a native event filter.
+"""A global shortcut by Windows: ``RegisterHotKey``.
+
+Its ``WM_HOTKEY`` passes through Qt's event loop to a native event filter.
 
 Numbers: ``winuser.h``; learn.microsoft.com, "RegisterHotKey function" and "WM_HOTKEY message".
 """
@@ -21,11 +23,11 @@ MASKS = {"Alt": 1, "Ctrl": 2, "Shift": 4, "Meta": 8}
 NO_REPEAT = 0x4000
 WM_HOTKEY = 0x0312
 ID = 0x0A7E
-"""Ours among the hot keys of this thread; a program may use 0x0000 to 0xBFFF."""
+"""Our id among the hot keys of this thread; a program may use 0x0000 to 0xBFFF."""
 
 
 class WindowsKey(QAbstractNativeEventFilter):
-    """The hot key of the window's thread. ``user32`` is the library; tests bring another."""
+    """The hot key of the window's thread. ``user32`` is the library; tests replace it."""
 
     def __init__(self, user32: Any = None) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""What the screens know of a team while it works: a fold of the engine's tree and of stream events, and the words for it."""
+"""The state of a team on the screen: a fold of the engine's tree and stream events, and its labels."""

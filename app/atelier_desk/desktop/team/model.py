@@ -1,4 +1,4 @@
-"""A team's state with signals: queried when its shape changes, told of figures a few times a second whatever the number of events."""
+"""A team's state with signals: queried when its shape changes; figures are signalled a few times a second."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import AgentNode
 
 REPORT_MS = 100
-"""At least this long between two rounds of ``changed``."""
+"""Minimum milliseconds between two rounds of ``changed``."""
 AT_ONCE, FRAME_MS = 3, 16
-"""An agent's row and lane take some 2 ms to draw: so many agents are told of at once, and so many more in each following frame."""
+"""Agents signalled at once and per following frame: row and lane take about 2 ms to draw."""
 RELOAD_MS = 250
-"""Starts of agents that come close together make one query."""
+"""Milliseconds; agents started within this time cause one query."""
 TICK_MS = 1_000
 _RESHAPING = frozenset({"workflow_start", "sub_agent_start", "sub_agent_complete", "sub_agent_error"})
 
 
 class TeamModel(QObject):
-    """The agents of the workflow in view. Without a bridge it shows what ``take`` and ``feed`` are given, as a replay does.
+    """The agents of the workflow in view.
+
+    Without a bridge it shows what ``set_tree`` and ``feed`` receive, as in a replay.
 
     Attributes:
-        state: the agents; also those of earlier turns, as far as somebody wanted to see them.
+        state: the agents, including those of earlier turns that were requested.
         root: the newest turn's run.
 
     Signals:
         changed: a frozenset of run ids that look different now.
-        ticked: a second went by while somebody works.
+        ticked: a second passed while an agent runs.
     """
 
     changed = Signal(object)
@@ -62,15 +64,14 @@ class TeamModel(QObject):
         self._tick.timeout.connect(self.ticked)
 
     def now(self) -> datetime:
-        """The moment elapsed times are counted to."""
+        """The moment up to which elapsed times are counted."""
         return datetime.now(UTC)
 
     def get(self, run_id: str) -> Member | None:
         return self.state.members.get(run_id)
 
-    # -- which workflow ---------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str, root: str = "") -> None:
-        """Forget the one before. ``root`` is the newest turn's run when it is known; its tree is read at once."""
+        """Replace the workflow. ``root`` is the newest turn's run if known; its tree is loaded at once."""
         self.workflow_id, self.root = workflow_id, root
         self.state.clear()
         self._wanted.clear()
@@ -83,20 +84,19 @@ class TeamModel(QObject):
             self.want(root)
 
     def want(self, root: str) -> None:
-        """Somebody shows a turn's agents: read them, once."""
+        """Load a turn's agents, once, to be shown."""
         if root and root not in self._wanted and self._bridge is not None and self.workflow_id:
             self._wanted.add(root)
             self._reloads.add(root)
             self._reload_now()
 
     def set_tree(self, tree: AgentNode) -> None:
-        """Show a tree that was read elsewhere."""
+        """Show a tree loaded elsewhere."""
         self.root = self.root or tree.run_id
         self._mark(self.state.load(tree))
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> None:
-        """One event of the workflow in view."""
+        """Apply an event of the workflow in view."""
         kind = event.chunk_type.value
         if kind == "workflow_start" and event.parent_run_id is None:
             self.root = event.run_id
@@ -122,15 +122,14 @@ class TeamModel(QObject):
         self._report_batch()
 
     def _report_batch(self) -> None:
-        told = frozenset(islice(self._unreported, AT_ONCE))
-        for run_id in told:
+        batch = frozenset(islice(self._unreported, AT_ONCE))
+        for run_id in batch:
             del self._unreported[run_id]
         if self._unreported:
             self._frame_timer.ask()
-        if told:
-            self.changed.emit(told)
+        if batch:
+            self.changed.emit(batch)
 
-    # -- queries --------------------------------------------------------------------------------------------------------------
     def _reload_now(self) -> None:
         roots, self._reloads = self._reloads, set()
         if self._bridge is not None:
@@ -138,7 +137,7 @@ class TeamModel(QObject):
                 self._bridge.jobs.start(self._load(self.workflow_id, root))
 
     async def _load(self, workflow_id: str, root: str) -> None:
-        """Read one tree; what happens meanwhile is fed again, for the tree may be older."""
+        """Load a tree; events that arrive meanwhile are applied again, as the tree may be older."""
         assert self._bridge is not None
         self._loading += 1
         try:
@@ -159,7 +158,7 @@ class TeamModel(QObject):
 
 
 async def turn_tree(bridge: Bridge, workflow_id: str, root_run_id: str) -> AgentNode | None:
-    """A turn's agents; None when the turn is gone."""
+    """A turn's agents; None if the turn was deleted."""
     try:
         return await bridge.engine.teams.tree(workflow_id, root_run_id or None)
     except NotFoundError:

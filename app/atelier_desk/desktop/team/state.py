@@ -1,6 +1,6 @@
-"""A team as plain data, kept current by stream events: a query gives the shape, every event after it only changes figures. No Qt.
+"""A team as plain data, kept current by stream events: queries provide its shape, events only change figures. No Qt.
 
-``load`` reads the engine's tree of agents; ``feed`` takes one stream event, each once.
+``load`` takes the engine's tree of agents; ``feed`` applies a stream event, each once.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 OVER = frozenset({"completed", "error", "cancelled", "abandoned", "not_run"})
 COUNTING = "processing"
-"""The one state in which an agent's working time goes on."""
+"""The only state in which working time is counted."""
 FOR_A_PERSON = frozenset({"awaiting_user", "awaiting_approval"})
 
 
 @dataclass(slots=True)
 class AgentUsage:
-    """What was used up: tokens, US dollars, tool calls, milliseconds of work."""
+    """Usage: tokens, US dollars, tool calls, milliseconds of work."""
 
     tokens_input: int = 0
     tokens_output: int = 0
@@ -40,18 +40,19 @@ class AgentUsage:
 
 @dataclass(slots=True)
 class Member:
-    """One agent's run, or a planned one.
+    """An agent's run, or a planned one.
 
     Attributes:
         status: a run's status, or ``planned`` or ``not_run``.
-        calls: the tools that run now, by call id: their names for people (English ``N_`` texts), or else their own.
-        said: of those that are known by more than their names, what each does: the command it runs, the file it reads.
-        elapsed_ms: working time up to ``counting_since``; from there it goes on, when that is set.
-        pause: why it is paused (user, limit, loop, step); ``limit``, ``value`` and ``cap`` say at which limit it stopped.
-        questions: what it asks the user now, by question id; ``question`` what it asks its parent.
-        approvals: ids of its calls that wait for a yes.
-        progress: 0–100 when it tells.
-        usage_reported: tokens and cost its parent was last told of, the reply under way counted.
+        calls: the running tools by call id: their titles (English ``N_`` texts), or their names.
+        said: details of running calls, if known: the command, the file.
+        elapsed_ms: working time up to ``counting_since``; if that is set, it continues from there.
+        pause: why it is paused (user, limit, loop, step); ``limit``, ``value`` and ``cap`` describe the limit it
+            reached.
+        questions: its pending questions to the user, by question id; ``question`` is the one to its parent.
+        approvals: ids of its calls waiting for approval.
+        progress: 0–100 if reported.
+        usage_reported: tokens and cost last reported to its parent, including the reply in progress.
     """
 
     run_id: str
@@ -82,7 +83,7 @@ class Member:
     pause: str = ""
     limit: str = ""
     left_over: Mapping[str, float] = field(default_factory=dict)
-    """Of a limit of cost: ``needed`` for the next request, and ``left``."""
+    """Of a cost limit: ``needed`` for the next request, and ``left``."""
     value: float = 0.0
     cap: float = 0.0
     report: str = ""
@@ -99,17 +100,17 @@ class Member:
 
     @property
     def current_call(self) -> CallText | None:
-        """What the newest call does, where that is known."""
+        """The details of the newest call, if known."""
         return self.call_texts.get(next(reversed(self.calls), ""))
 
     @property
     def at_limit(self) -> bool:
-        """It stopped at a cap and waits for a decision."""
+        """Whether it stopped at a limit and waits for a decision."""
         return self.status == "paused" and self.pause == "limit"
 
     @property
     def held(self) -> bool:
-        """Whether it goes on only when somebody lets it: paused, or interrupted."""
+        """Whether it needs the user to continue: paused or interrupted."""
         return self.status in {"paused", "interrupted"}
 
     @property
@@ -122,7 +123,7 @@ class Member:
         return self.elapsed_ms + (max(0.0, (now - since).total_seconds() * 1000) if since is not None else 0.0)
 
     def receive_status(self, status: str, when: datetime) -> None:
-        """The run said what it does now."""
+        """Apply a status reported by the run."""
         if status == "limited":
             self.set_status("paused", when)
             self.pause = self.pause or "limit"
@@ -148,7 +149,7 @@ _RELEVANT_EVENTS = frozenset({
     "user_question_start", "user_question_complete", "validation_required", "validation_response",
     "sub_agent_start", "sub_agent_progress", "sub_agent_complete", "sub_agent_error", "sub_agent_question", "sub_agent_answer",
 })  # fmt: skip
-"""What says something of an agent."""
+"""Events that concern agents."""
 
 
 class TeamState:
@@ -162,18 +163,17 @@ class TeamState:
         self.members.clear()
         self._below.clear()
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
     def children(self, run_id: str) -> list[Member]:
-        """What a run started, by stage and in the order it was planned."""
+        """The runs started by a run, by stage and planned order."""
         found = [self.members[child] for child in self._below.get(run_id, ())]
         return sorted(found, key=lambda member: member.stage) if len({member.stage for member in found}) > 1 else found
 
     def of_call(self, run_id: str, call_id: str) -> list[Member]:
-        """The agents one call started."""
+        """The agents started by a call."""
         return [member for member in self.children(run_id) if member.parent_call_id == call_id]
 
     def walk(self, run_id: str) -> Iterator[Member]:
-        """A member and all below it, each before its children."""
+        """A member and its descendants, each before its children."""
         member = self.members.get(run_id)
         if member is not None:
             yield member
@@ -181,7 +181,7 @@ class TeamState:
                 yield from self.walk(child.run_id)
 
     def path(self, run_id: str) -> list[Member]:
-        """From the root down to ``run_id``; empty when it is unknown."""
+        """From the root to ``run_id``; empty if unknown."""
         found: list[Member] = []
         at: str | None = run_id
         while at is not None and (member := self.members.get(at)) is not None and member not in found:
@@ -190,23 +190,23 @@ class TeamState:
         return found[::-1]
 
     def total(self, run_id: str, now: datetime) -> AgentUsage:
-        """What a run and everything below it used."""
-        whole = AgentUsage()
-        for each in self.walk(run_id):  # asked for with every change of any of them
-            whole.tokens_input += each.tokens_input
-            whole.tokens_output += each.tokens_output
-            whole.cost += each.cost
-            whole.tool_calls += each.tool_calls
-            whole.elapsed_ms += each.elapsed(now)
+        """Usage of a run and its descendants."""
+        total = AgentUsage()
+        for each in self.walk(run_id):  # called on every change of any of them
+            total.tokens_input += each.tokens_input
+            total.tokens_output += each.tokens_output
+            total.cost += each.cost
+            total.tool_calls += each.tool_calls
+            total.elapsed_ms += each.elapsed(now)
         if (member := self.members.get(run_id)) is not None:
-            told = member.usage_reported
-            whole.tokens_input = max(whole.tokens_input, told.tokens_input)
-            whole.tokens_output = max(whole.tokens_output, told.tokens_output)
-            whole.cost = max(whole.cost, told.cost)
-        return whole
+            reported = member.usage_reported
+            total.tokens_input = max(total.tokens_input, reported.tokens_input)
+            total.tokens_output = max(total.tokens_output, reported.tokens_output)
+            total.cost = max(total.cost, reported.cost)
+        return total
 
     def lasted(self, run_id: str, now: datetime) -> float:
-        """Milliseconds of its work with those in which its sub-agents worked for it: for each call and stage the longest of them."""
+        """Milliseconds of its own work plus, for each call and stage, the longest of its sub-agents."""
         member = self.members.get(run_id)
         if member is None:
             return 0.0
@@ -218,20 +218,19 @@ class TeamState:
         return member.elapsed(now) + sum(longest.values())
 
     def shown(self, run_id: str, now: datetime) -> AgentUsage:
-        """What a row says: tokens and cost with everything below, and how long it lasted."""
+        """Figures of a row: tokens and cost including descendants, and its duration."""
         total = self.total(run_id, now)
         total.elapsed_ms = self.lasted(run_id, now)
         return total
 
     @property
     def counting(self) -> bool:
-        """Somebody's time goes on."""
+        """Whether any agent's time is running."""
         return any(member.counting_since is not None for member in self.members.values())
 
-    # -- the engine's tree ----------------------------------------------------------------------------------------------------
     def load(self, root: AgentNode) -> set[str]:
-        """Take over a tree as the engine has it; gives the runs in it."""
-        taken: set[str] = set()
+        """Apply the engine's tree; returns its runs."""
+        loaded: set[str] = set()
         for node in root.walk():
             member = self._member(node.run_id, node.parent_run_id)
             member.name, member.title, member.status = node.name, node.title, node.status
@@ -250,12 +249,12 @@ class TeamState:
                 member.calls.clear()
             elif now not in member.calls.values():
                 member.calls = {"": now}
-            taken.add(node.run_id)
-        return taken
+            loaded.add(node.run_id)
+        return loaded
 
     @staticmethod
     def _set_limit(member: Member, node: AgentNode) -> None:
-        """The engine's tree names the limit; how much of it was used follows from the figures beside it."""
+        """The tree names the limit; the amount used is taken from its figures."""
         total, budget = node.total, node.budget
         pairs: dict[str, tuple[float, float | None]] = {
             "cost": (total.usage.cost, budget.max_cost),
@@ -266,9 +265,8 @@ class TeamState:
         value, cap = pairs.get(node.limit, (0.0, 0.0))
         member.limit, member.value, member.cap = node.limit, float(value), float(cap or 0.0)
 
-    # -- stream events --------------------------------------------------------------------------------------------------------
     def feed(self, event: StreamEvent) -> set[str]:
-        """Take one event; gives the runs that look different now."""
+        """Apply an event; returns the runs that look different now."""
         from atelier_desk.domain.stream import payloads
 
         if not event.run_id or event.chunk_type not in _RELEVANT_EVENTS:
@@ -286,7 +284,7 @@ class TeamState:
 
     @staticmethod
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
-        """What a run tells of itself."""
+        """Apply an event of a run about itself."""
         from atelier_desk.domain.stream import payloads
         from atelier_desk.domain.stream.payloads import UsageTotals
 
@@ -294,7 +292,7 @@ class TeamState:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
                 member.receive_status(data.status, when)
             case payloads.UsageUpdated():
-                # The engine's own sum: the tree that was read may have counted this reply already.
+                # The engine's own total: the loaded tree may include this reply already.
                 own = data.own or UsageTotals()
                 member.tokens_input = max(member.tokens_input, own.tokens_input)
                 member.tokens_output = max(member.tokens_output, own.tokens_output)
@@ -325,7 +323,7 @@ class TeamState:
                 member.approvals.discard(data.validation_id)
 
     def _feed_child(self, member: Member, data: payloads.SubAgent, when: datetime) -> set[str]:
-        """What a run tells of a sub-agent."""
+        """Apply an event of a run about a sub-agent."""
         from atelier_desk.domain.stream import payloads
 
         child = self._member(data.sub_agent_id, member.run_id)

@@ -1,4 +1,4 @@
-"""How an agent's state is said and drawn."""
+"""Labels and icons of an agent's state."""
 
 from __future__ import annotations
 
@@ -46,31 +46,31 @@ STATE_ICONS: dict[str, tuple[str, Role, PillKind]] = {
 
 
 def state_text(member: Member) -> str:
-    """The state in a word or three."""
+    """The state in up to three words."""
     if member.status == "paused" and member.pause in _PAUSE_WORDS:
         return _(_PAUSE_WORDS[member.pause])
     return _(RUN_WORDS.get(member.status, member.status))
 
 
 def state_icon(member: Member) -> tuple[str, Role, PillKind]:
-    """Icon, its colour, and the kind of a pill for the state."""
+    """Icon, its colour, and the pill style of the state."""
     if member.at_limit:
         return "octagon-x", "warn", "warn"
     return STATE_ICONS.get(member.status, ("circle-help", "warn", "warn"))
 
 
 def doing(member: Member) -> str:
-    """What it does now: the command it runs or its tool, or what it asks; empty when there is nothing to add to the state."""
+    """Its current activity: command, tool or question; empty if the state says it all."""
     if member.over:
         return member.error if member.status == "error" else ""
-    if (said := member.current_call) is not None:
-        words = one_line(said.localized(_))
-        return words if said.params and said.parts(_)[0] else " · ".join((_(member.current_tool), words))
+    if (current := member.current_call) is not None:
+        words = one_line(current.localized(_))
+        return words if current.params and current.parts(_)[0] else " · ".join((_(member.current_tool), words))
     return _(member.current_tool) or one_line(member.question) or one_line(next(iter(member.questions.values()), ""))
 
 
 def figures(spent: AgentUsage) -> str:
-    """Elapsed time, tokens and cost, as far as there are any."""
+    """Elapsed time, tokens and cost, if any."""
     parts = [duration(spent.elapsed_ms)] if spent.elapsed_ms else []
     if spent.tokens:
         parts.append(ngettext("{number} token", "{number} tokens", spent.tokens, number=tokens(spent.tokens)))
@@ -80,10 +80,10 @@ def figures(spent: AgentUsage) -> str:
 
 
 def task(member: Member) -> str:
-    """What it is to do, in a few words without Markdown's marks."""
+    """Its task in a few words, without Markdown."""
     return one_line(member.title)
 
 
 def spoken(member: Member, spent: AgentUsage) -> str:
-    """Everything a row shows, for a screen reader."""
+    """All texts of a row, for a screen reader."""
     return visible(", ".join(filter(None, (member.name or _("Agent"), state_text(member), doing(member), figures(spent)))))

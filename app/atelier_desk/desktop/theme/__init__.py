@@ -1,6 +1,6 @@
-"""The look: colours, fonts, icons and the style sheet, all made from one set of tokens.
+"""The theme: colours, fonts, icons and the style sheet, all made from one set of tokens.
 
-``theme()`` is the one instance; ``mark(widget, "primary")`` chooses a variant of the style sheet.
+``theme()`` is the single instance; ``mark(widget, "primary")`` selects a variant of the style sheet.
 """
 
 from __future__ import annotations

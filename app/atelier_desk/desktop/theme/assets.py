@@ -1,4 +1,4 @@
-"""Files that travel with the program: where they are, and the bundled fonts."""
+"""Resource files: their location, and the bundled fonts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def resource_dir() -> Path:
 
 
 def notices_file() -> Path:
-    """What Atelier is installed with, and under which licences: at the root of a checkout, among the licences of an installed package."""
+    """The notices of installed components: at the root of a checkout, or in an installed package's licences."""
     resources = resource_dir()
     packaged = resources / "licenses" / "THIRD-PARTY-NOTICES"
     return packaged if packaged.is_file() else resources.parent / packaged.name
@@ -34,7 +34,7 @@ def docs_dir() -> Path:
 
 @cache
 def load_fonts() -> tuple[str, ...]:
-    """Register the bundled fonts with Qt, once; returns the families that could be loaded."""
+    """Register the bundled fonts with Qt, once; returns the loaded families."""
     families: list[str] = []
     for path in sorted((resource_dir() / "fonts").iterdir()):
         if path.suffix in {".otf", ".ttf"}:

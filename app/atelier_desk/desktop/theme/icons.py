@@ -1,4 +1,4 @@
-"""Bundled SVG icons, tinted when they are loaded."""
+"""Bundled SVG icons, tinted when loaded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _source(name: str) -> str:
 
 
 def known(name: str, instead: str = "terminal") -> str:
-    """``name`` when an icon of that name is bundled: a tool from outside may name any."""
+    """``name`` if such an icon is bundled, else ``instead``: external tools may name any."""
     return name if name.replace("-", "").isalnum() and _there(name) else instead
 
 
@@ -29,7 +29,7 @@ def _there(name: str) -> bool:
 
 @cache
 def _shape(name: str, size: int, ratio: float) -> QPixmap:
-    """The icon in black. What it is in a colour is painted over that: drawing the file again takes ten times as long."""
+    """The icon in black, to be painted over with colours: rendering the file again takes ten times as long."""
     image = QPixmap(round(size * ratio), round(size * ratio))
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
@@ -46,7 +46,7 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
         FileNotFoundError: no such icon is bundled.
     """
     image = QPixmap(_shape(name, size, ratio))
-    if "currentColor" in _source(name):  # others have colours of their own
+    if "currentColor" in _source(name):  # other icons have colours of their own
         painter = QPainter(image)
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
         painter.fillRect(image.rect(), QColor(colour))
@@ -57,8 +57,10 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
 
 @cache
 def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...], disabled: str = "") -> QIcon:
-    """An icon of ``size`` logical pixels in ``colour``, sharp on screens of these ratios; ``disabled`` is its colour where it is that, else
-    Qt greys it, as fits a light ground alone."""
+    """An icon of ``size`` logical pixels in ``colour``, sharp at these device pixel ratios.
+
+    ``disabled`` is its colour when disabled; otherwise Qt greys it, which suits light backgrounds only.
+    """
     icon = QIcon()
     for ratio in ratios:
         icon.addPixmap(pixmap(name, colour, size, ratio))
@@ -69,7 +71,7 @@ def tinted(name: str, colour: str, size: int, ratios: tuple[float, ...], disable
 
 @cache
 def app_icon() -> QIcon:
-    """The program's own icon at the sizes desktops ask for."""
+    """The program's icon in the sizes desktops request."""
     icon = QIcon()
     for size in (16, 32, 48, 128, 256):
         icon.addPixmap(pixmap("app", "#5B5BD6", size))

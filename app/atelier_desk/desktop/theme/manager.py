@@ -1,4 +1,4 @@
-"""The theme in force: which tokens, which font scale, and what follows from them."""
+"""The current theme: tokens, font scale, and everything derived from them."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ class Theme(QObject):
     """Colours, fonts and icons for every widget.
 
     Attributes:
-        tokens: the colours in force.
+        tokens: the current colours.
         scale: factor of all font sizes, 0.8–2.0.
 
     Signals:
-        changed: after tokens or scale changed and the style sheet was set; widgets that paint or tint do it again.
+        changed: after tokens or scale changed and the style sheet was set; widgets that paint or tint update
+            themselves.
     """
 
     changed = Signal()
@@ -64,7 +65,7 @@ class Theme(QObject):
         self._installed = False
 
     def install(self, mode: Mode = "system", scale_percent: int = 100) -> None:
-        """Dress the application: Fusion, palette, fonts and style sheet. Call once, after the QApplication exists."""
+        """Set up the application: Fusion, palette, fonts and style sheet. Call once, after the QApplication exists."""
         application = _application()
         style = QStyleFactory.create("Fusion")
         if style is not None:
@@ -78,13 +79,13 @@ class Theme(QObject):
         self._apply()
 
     def set_mode(self, mode: Mode) -> None:
-        """Light, dark or as the desktop is; takes effect at once."""
+        """Light, dark or system; applied at once."""
         if mode != self.mode:
             self.mode = mode
             self._apply()
 
     def set_scale(self, percent: int) -> None:
-        """Font scale in percent, held within 80–200."""
+        """Set the font scale in percent, clamped to 80–200."""
         scale = _clamp(percent) / 100
         if scale != self.scale:
             self.scale = scale
@@ -92,19 +93,19 @@ class Theme(QObject):
 
     @property
     def square_popups(self) -> bool:
-        """Whether popups have square corners: on Wayland a mask cuts nothing off, and what a popup does not paint is black."""
+        """Whether popups have square corners: on Wayland masks have no effect, and unpainted corners would be black."""
         return QGuiApplication.platformName().startswith("wayland")
 
     def restore_fonts(self) -> None:
-        """Take back the fonts that Qt gave single kinds of widgets: it does so whenever a GNOME desktop says its settings.
+        """Remove fonts that Qt set for single classes of widgets, which it does whenever GNOME sends its settings.
 
-        ``QApplication.setFont`` drops them, and widgets take the one that is left when the style sheet is set again.
+        ``QApplication.setFont`` drops them, and widgets use the remaining one when the style sheet is set again.
         """
         if any(QApplication.font(kind).family() != assets.SANS for kind in _FONT_CLASSES):  # type: ignore[call-overload]
             self._apply()
 
     def px(self, size: float) -> int:
-        """A length that grows with the font scale, in logical pixels."""
+        """A length scaled with the font scale, in logical pixels."""
         return max(1, round(size * self.scale))
 
     def font(self, px: int, weight: int = 400, mono: bool = False, italic: bool = False) -> QFont:
@@ -123,13 +124,13 @@ class Theme(QObject):
         return QColor(getattr(self.tokens, role))
 
     def icon(self, name: str, role: Role = "muted", size: int = 16) -> QIcon:
-        """A bundled icon tinted with a token, drawn for ``size`` logical pixels at 100 %."""
+        """A bundled icon tinted with a token, for ``size`` logical pixels at 100 %."""
         ratios = tuple(sorted({screen.devicePixelRatio() for screen in QGuiApplication.screens()})) or (1.0,)
         disabled = blend(self.tokens.muted, self.tokens.bg, 0.5)
         return icons.tinted(name, getattr(self.tokens, role), self.px(size), ratios, disabled)
 
     def pixmap(self, name: str, role: Role = "muted", size: int = 16, ratio: float = 1.0) -> QPixmap:
-        """A bundled icon as a picture of ``size`` logical pixels for painting."""
+        """A bundled icon as an image of ``size`` logical pixels for painting."""
         return icons.pixmap(name, getattr(self.tokens, role), size, ratio)
 
     @staticmethod
@@ -138,14 +139,14 @@ class Theme(QObject):
         mark(widget, variant)
 
     def style_sheet(self) -> str:
-        """The one style sheet, filled in with the tokens and scaled sizes."""
+        """The style sheet with tokens and scaled sizes."""
         template = (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")
         tokens = self.tokens
         names = (*Tokens.__dataclass_fields__, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
         values |= {f"px{size}": f"{self.px(size)}px" for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 28, 30, 32, 34, 36)}
         values |= {
-            # Half the width of a circle with its border of 1 px: Qt draws a square where the radius is larger than that.
+            # Half the width of a circle with its border of 1 px: with a larger radius Qt draws a square.
             "round16": f"{(self.px(16) + 2) // 2}px",
             "round14": f"{(self.px(14) + 4) // 2}px",  # the same with a border of 2 px
             "half14": f"{self.px(14) // 2}px",
@@ -178,9 +179,10 @@ class Theme(QObject):
         self.changed.emit()
 
     def _set_style_sheet(self, application: QApplication) -> None:
-        """Take the old sheet away before the new one is set: one in the place of another is given by Qt to each widget once for every
-        widget around it, with all its palette and font changes (``updateObjects`` in qstylesheetstyle.cpp goes down from each), but a
-        first one once to each. A third of the time with a window that is filled.
+        """Set the style sheet after removing the old one, which takes a third of the time in a filled window.
+
+        When one sheet replaces another, Qt updates each widget once per ancestor, with all palette and font changes
+        (``updateObjects`` in qstylesheetstyle.cpp descends from each); a first one only once per widget.
         """
         if application.styleSheet():
             application.setStyleSheet("")
@@ -194,17 +196,17 @@ class Theme(QObject):
 
 @cache
 def theme() -> Theme:
-    """The one theme of the program."""
+    """The program's theme."""
     return Theme()
 
 
 def mark(widget: QWidget, variant: str) -> None:
-    """Give a widget a variant of the style sheet: primary, ghost, danger, chip, card, heading, title, muted, mono and so on."""
+    """Set a widget's variant of the style sheet: primary, ghost, danger, chip, card, heading, title, muted, mono …"""
     if widget.property("variant") == variant:
         return
     widget.setProperty("variant", variant)
     if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
-        return  # it takes the variant when it is first shown
+        return  # the variant applies when it is first shown
     style = widget.style()
     style.unpolish(widget)
     style.polish(widget)

@@ -1,4 +1,4 @@
-"""Qt's palette made from the tokens: what the style sheet does not draw still has the right colours."""
+"""Qt's palette made from the tokens, for what the style sheet does not draw."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _Role = QPalette.ColorRole
 
 
 def make_palette(tokens: Tokens) -> QPalette:
-    """A full palette; the disabled group is the text half faded into its ground."""
+    """A full palette; disabled text is blended half into its background."""
     colours = {
         _Role.Window: tokens.bg,
         _Role.WindowText: tokens.text,

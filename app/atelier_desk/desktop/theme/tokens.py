@@ -1,4 +1,4 @@
-"""Design tokens: the colours, sizes and distances of the window, and the few shades derived from them."""
+"""Design tokens: colours, sizes and spacing of the window, and derived shades."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from typing import Final
 
 SPACING: Final = (4, 8, 12, 16, 24, 32)
 CHAT_COLUMN: Final = 740
-"""Widest the conversation gets, in logical pixels at 100 %."""
+"""Maximum width of the chat column, in logical pixels at 100 %."""
 SCALE_RANGE: Final = (80, 200)
-"""Percent the fonts can be scaled to."""
+"""Range of the font scale in percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """Colours as ``#RRGGBB``. ``raised`` is what floats (dialogs, menus); the ``*_soft`` colours are grounds for text of that colour."""
+    """Colours as ``#RRGGBB``.
+
+    ``raised`` is for floating parts (dialogs, menus); ``*_soft`` are backgrounds for text of that colour.
+    """
 
     name: str
     bg: str
@@ -38,12 +41,12 @@ class Tokens:
 
     @property
     def code(self) -> str:
-        """Ground of code cards: between surface and sunken in light, sunken in dark."""
+        """Background of code cards: between surface and sunken in light, sunken in dark."""
         return self.sunken if self.dark else blend(self.sunken, self.surface, 0.6)
 
     @property
     def inline_code(self) -> str:
-        """Ground of code within a line: told apart from the transcript's own ground in both themes."""
+        """Background of inline code: distinct from the transcript's background in both themes."""
         return self.raised if self.dark else self.sunken
 
     @property
@@ -60,7 +63,7 @@ class Tokens:
 
     @property
     def ok_strong(self) -> str:
-        """Ground of the words that were added inside a line on ``ok_soft``."""
+        """Background of words added inside a line on ``ok_soft``."""
         return blend(self.ok, self.surface, 0.34)
 
     @property
@@ -69,7 +72,7 @@ class Tokens:
 
     @property
     def ok_text(self) -> str:
-        """Text on ``ok_soft``: in light a little darker than the token, which would miss 4.5:1 there."""
+        """Text on ``ok_soft``: in light slightly darker than the token, which would not reach 4.5:1 there."""
         return self._on_soft(self.ok)
 
     @property
@@ -82,7 +85,7 @@ class Tokens:
 
     @property
     def muted_text(self) -> str:
-        """Quiet text on ``accent_soft``, the ground of a chosen row."""
+        """Muted text on ``accent_soft``, the background of a selected row."""
         return self._on_soft(self.muted)
 
     def _on_soft(self, colour: str) -> str:
@@ -95,7 +98,7 @@ class Tokens:
 
     @property
     def hover(self) -> str:
-        """Ground under the pointer on ``bg``."""
+        """Hover background on ``bg``."""
         return blend(self.text, self.bg, 0.05 if self.dark else 0.03)  # muted text on it keeps 4.5:1
 
     @property
@@ -104,7 +107,7 @@ class Tokens:
 
     @property
     def field_border(self) -> str:
-        """Outline of fields and unchecked boxes: strong enough to be found without its label."""
+        """Border of fields and unchecked boxes: visible enough without a label."""
         return blend(self.muted, self.border, 0.45)
 
     @property
@@ -117,7 +120,7 @@ class Tokens:
 
     @property
     def teal(self) -> str:
-        """One more colour for parts of a whole."""
+        """An additional colour for charts."""
         return "#5CC4BC" if self.dark else "#0F766E"
 
 
@@ -168,7 +171,7 @@ def blend(over: str, under: str, share: float) -> str:
 
 
 def contrast(a: str, b: str) -> float:
-    """Contrast ratio of two colours, 1–21, after WCAG 2.1."""
+    """Contrast ratio of two colours, 1–21, by WCAG 2.1."""
 
     def luminance(colour: str) -> float:
         parts = [value / 255 for value in _rgb(colour)]

@@ -1,4 +1,4 @@
-"""Small widgets that every part of the desktop shares."""
+"""Widgets shared by all parts of the desktop."""
 
 from __future__ import annotations
 

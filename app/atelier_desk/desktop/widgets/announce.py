@@ -1,4 +1,4 @@
-"""What a screen reader says although the focus stays where it is: an answer came, a question waits."""
+"""Screen reader announcements that do not move the focus: an answer arrived, a question waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 
 def announce(widget: QWidget, text: str, *, urgent: bool = False) -> None:
-    """Have ``text`` spoken after what is being said, or at once when ``urgent``; nothing happens while no screen reader listens."""
+    """Announce ``text`` after the current speech, or at once if ``urgent``; no effect without a screen reader."""
     event = QAccessibleAnnouncementEvent(widget, text)
     event.setPoliteness(QAccessible.AnnouncementPoliteness.Assertive if urgent else QAccessible.AnnouncementPoliteness.Polite)
     QAccessible.updateAccessibility(event)

@@ -1,7 +1,7 @@
-"""What widgets show follows language, theme and scale: it is bound once where a widget is made.
+"""Bindings that keep widgets current on changes of language, theme and scale, set where a widget is created.
 
-``bind_text`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style
-variant and what a click does. ``bind`` binds anything else: icons, lengths, and views that are filled with data.
+``bind_text`` binds texts; ``control`` does so for a new widget, with object name, style variant and click handler.
+``bind`` binds anything else: icons, lengths, and views filled with data.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from atelier_desk.support.text import visible
 W = TypeVar("W", bound=QWidget | QAction)
 V = TypeVar("V", bound=QWidget)
 Text = str | Callable[[], str]
-"""An English ``N_`` string, or a function that gives the text in the language of the moment."""
+"""An English ``N_`` string, or a function that returns the text in the current language."""
 Change = Literal["any", "language", "look"]
 
 
 class Sentence(str):
-    """A text that was made of values, as an error's is, and can be made ``again`` in another language. Signals must carry it as an object:
-    as ``str`` it arrives without that."""
+    """A text formatted with values, such as an error's, that can be rebuilt in another language (``again``).
+
+    Signals must carry it as an object: as ``str`` it loses that ability.
+    """
 
     again: Callable[[], str]
 
@@ -41,14 +43,16 @@ class Sentence(str):
 
 
 def sentence(text: str, **values: object) -> Sentence:
-    """A ``Sentence`` of an English ``N_`` string and values that read the same in every language."""
+    """A ``Sentence`` of an English ``N_`` string and language-independent values."""
     return Sentence(lambda: _(text, **values))
 
 
 class BoundText(TypedDict, total=False):
-    """What can be said of a widget: accessible name and description, tool tip (with the ``keys`` that do the same), placeholder (``hint``),
-    window title, the entries of a combo box from the first on, and what stands after the number of a spin box (``suffix``) or in place of
-    the least (``least``).
+    """The texts of a widget.
+
+    These are: accessible name and description, tool tip (with the equivalent ``keys``), placeholder (``hint``),
+    window title, the entries of a combo box from the first on, and the text after a spin box's number (``suffix``) or
+    in place of its minimum (``least``).
     """
 
     name: Text
@@ -73,27 +77,27 @@ SETTERS = {
     "about": "setAccessibleDescription",
 }
 TEXTS, METHODS = "bound texts", "bound methods"
-"""Where an object keeps them; no attribute of its class can be called that."""
+"""Dynamic properties that hold the bindings; no attribute of a class can have these names."""
 _bound: WeakKeyDictionary[QObject, None] = WeakKeyDictionary()
-"""Whatever has something bound, from the first to the last: a widget comes after those it is made of."""
+"""All objects with bindings, in order: a widget comes after its children."""
 
 
 def bind_text(widget: W, text: Text | None = None, **said: Unpack[BoundText]) -> W:
-    """Bind texts to a widget; what was bound before and is not named stays bound. Without any, those are said again.
+    """Bind texts to a widget; earlier bindings that are not named remain. Without arguments, the texts are set again.
 
-    Whatever is no label and has no accessible name of its own takes its text as one, else its placeholder, title or tool tip.
+    A widget other than a label without an accessible name uses its text, else placeholder, title or tool tip.
     """
-    kept: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
-    kept.update(said)
+    bound: dict[str, object] = widget.__dict__.setdefault(TEXTS, {})
+    bound.update(said)
     if text is not None:
-        kept["text"] = text
+        bound["text"] = text
     _bound[widget] = None
-    _apply_texts(widget, {*said, *(["text"] if text is not None else [])} or kept.keys())
+    _apply_texts(widget, {*said, *(["text"] if text is not None else [])} or bound.keys())
     return widget
 
 
 def bound_texts(widget: QWidget) -> Iterator[str]:
-    """All texts bound to a widget, in the language of the moment (see ``spoken``), also those of entries."""
+    """All texts bound to a widget, including entries, in the current language (see ``spoken``)."""
     for part, text in widget.__dict__.get(TEXTS, {}).items():
         if part == "items":
             yield from map(text_of, text)
@@ -110,31 +114,32 @@ def control(
     on: Callable[[], object] | None = None,
     **said: Unpack[BoundText],
 ) -> V:
-    """A widget that was just made: its object name, texts, variant of the style sheet, and what a click on it does."""
+    """Set up a new widget: object name, texts, variant of the style sheet, and click handler."""
     if object_name:
         widget.setObjectName(object_name)
     if look:
         mark(widget, look)
     if isinstance(widget, QAbstractButton) and widget.focusPolicy() == Qt.FocusPolicy.StrongFocus:
-        widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on a button leaves the keyboard where one types
+        widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click on a button leaves the focus in the text field
     if on is not None:
         widget.clicked.connect(lambda *_: on())  # type: ignore[attr-defined]
     return bind_text(widget, text, **said) if said or text is not None else widget
 
 
 def bind(show: Callable[..., object], *values: object, on: Change = "any") -> None:
-    """Call a method of a widget now, and again whenever the language, the theme or the scale changes while the widget lives.
+    """Call a method of a widget now, and again on every change of language, theme or scale while the widget lives.
 
-    ``bind(self._fill)`` for a view that is filled with data, ``bind(button.setIcon, lambda: theme().icon("plus"))`` for one property,
-    ``bind(tabs.setTabText, 0, lambda: _("Code"))`` with values that stay: functions give the value of the moment, all else is passed as
-    it is. Bound again with the same values that stay, a method takes the other functions instead.
-    Bound methods follow all bound texts, in the order of their widgets. A widget is not kept alive: of its method the name is kept; a
-    function that needs a widget is kept by that widget alone.
+    ``bind(self._fill)`` for a view filled with data, ``bind(button.setIcon, lambda: theme().icon("plus"))`` for one
+    property, ``bind(tabs.setTabText, 0, lambda: _("Code"))`` with constant arguments: functions are evaluated each
+    time, other arguments are passed as they are. Binding a method again with the same constant arguments replaces its
+    functions. Bound methods are called after all bound texts, in the order of their widgets. A widget is not kept
+    alive: only the method's name is stored, and a function that needs a widget is owned by that widget.
 
     Args:
-        show: a method of any ``QObject`` that was made in Python; no plain function, for nobody would know how long it holds, and none of
-            what Qt made, such as a viewport: Python forgets that at once.
-        on: the changes that matter, where the work is long or a list would lose its place: of the ``"language"``, or of the ``"look"``
+        show: a method of a ``QObject`` created in Python. Not a plain function, which has no lifetime, nor a method
+            of an object created by Qt,
+            such as a viewport, whose wrapper is dropped at once.
+        on: the relevant changes, if the call is slow or would lose a list's position: ``"language"``, or ``"look"``
             (theme or scale).
     """
     owner: QObject = show.__self__  # type: ignore[attr-defined]
@@ -145,7 +150,7 @@ def bind(show: Callable[..., object], *values: object, on: Change = "any") -> No
 
 
 def refresh_texts() -> None:
-    """Set every bound text in the language of the moment, then call what else is bound to it."""
+    """Set all bound texts in the current language, then call the other bindings."""
     for each in list(_bound):
         if TEXTS in each.__dict__ and isValid(each):
             _apply_texts(each, SETTERS.keys() | {"items"})  # type: ignore[arg-type]
@@ -158,7 +163,7 @@ def _show_again(change: Change) -> None:
             if on in (change, "any") and isValid(each):
                 try:
                     _show(each, name, values)
-                except Exception:  # a mistake in one view leaves no other in the old language
+                except Exception:  # an error in one view must not leave others in the old language
                     sys.excepthook(*sys.exc_info())
 
 
@@ -170,30 +175,30 @@ def _show(owner: QObject, name: str, values: Sequence[object]) -> None:
 
 
 def text_of(text: Text) -> str:
-    """A text in the language of the moment."""
+    """A text in the current language."""
     if isinstance(text, Sentence):
         return text.again()
     return text() if callable(text) else _(text)
 
 
 def made(text: str) -> Text:
-    """To bind a text that was made already: it stays as it is, but a ``Sentence`` follows the language."""
+    """Bind an existing text: constant, except that a ``Sentence`` follows the language."""
     return text if isinstance(text, Sentence) else lambda: text
 
 
 def _apply_texts(widget: QWidget | QAction, parts: Set[str]) -> None:
-    kept = widget.__dict__[TEXTS]
+    bound = widget.__dict__[TEXTS]
     for part, setter in SETTERS.items():
-        if part in parts and part in kept:
-            text = visible(text_of(kept[part]))
-            if part == "tip" and kept.get("keys"):
-                text = f"{text} ({QKeySequence(kept['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
+        if part in parts and part in bound:
+            text = visible(text_of(bound[part]))
+            if part == "tip" and bound.get("keys"):
+                text = f"{text} ({QKeySequence(bound['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
             getattr(widget, setter)(text)
     if "items" in parts:
-        for row, text in enumerate(kept.get("items", ())):
+        for row, text in enumerate(bound.get("items", ())):
             widget.setItemText(row, visible(text_of(text)))  # type: ignore[union-attr]
-    if "name" not in kept and not isinstance(widget, QLabel | QAction):
-        name = next((visible(text_of(kept[part]).strip()) for part in ("text", "hint", "title", "tip") if part in kept), "")
-        if widget.accessibleName() in ("", kept.get("default")):
+    if "name" not in bound and not isinstance(widget, QLabel | QAction):
+        name = next((visible(text_of(bound[part]).strip()) for part in ("text", "hint", "title", "tip") if part in bound), "")
+        if widget.accessibleName() in ("", bound.get("default")):
             widget.setAccessibleName(name)
-            kept["default"] = name
+            bound["default"] = name

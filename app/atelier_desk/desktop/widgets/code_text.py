@@ -1,4 +1,4 @@
-"""Code that is read: the font, the colours' ground, line numbers beside it, and the wheel."""
+"""Read-only code: font, background, line numbers, and wheel handling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.desktop.theme import mark, theme
 
 
 class _Gutter(QWidget):
-    """What stands beside the lines, and scrolls with them."""
+    """The gutter, which scrolls with the lines."""
 
     def __init__(self, text: CodeText) -> None:
         super().__init__(text)
@@ -28,11 +28,12 @@ class _Gutter(QWidget):
 
 
 class CodeText(QPlainTextEdit):
-    """Read-only text in the font of code.
+    """Read-only text in the code font.
 
     Args:
-        scrolls: it scrolls by itself; else it is as high as its text, and the wheel scrolls what it stands in, or with Shift it sideways.
-        ground: token of its ground; empty for that of what it stands in.
+        scrolls: it scrolls by itself; otherwise it is as high as its text, and the wheel scrolls its container, with
+            Shift horizontally.
+        ground: token of its background; empty for its container's.
     """
 
     def __init__(self, parent: QWidget | None = None, *, scrolls: bool = True, ground: str = "") -> None:
@@ -53,9 +54,9 @@ class CodeText(QPlainTextEdit):
         self.updateRequest.connect(self._on_update)
 
     def apply_style(self) -> None:
-        """Font, ground and gutter in the theme of the moment."""
+        """Apply font, background and gutter of the current theme."""
         font = theme().font(13, mono=True)
-        font.setFeature(QFont.Tag("calt"), 0)  # code as it is written: no arrow for "->", no line for "---"
+        font.setFeature(QFont.Tag("calt"), 0)  # code as written: no ligatures for "->" and "---"
         self.setFont(font)
         ground = f"background: {getattr(theme().tokens, self._ground_token)}; border: none;" if self._ground_token else ""
         self.setStyleSheet(f"QPlainTextEdit {{ font-family: '{font.family()}'; font-size: {font.pixelSize()}px; {ground} }}")
@@ -65,11 +66,11 @@ class CodeText(QPlainTextEdit):
 
     @property
     def gutter_width(self) -> int:
-        """Pixels beside the text."""
+        """Width of the gutter in pixels."""
         return 0
 
     def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
-        """Paint what stands beside a line, counted from 0."""
+        """Paint the gutter of a line, counted from 0."""
 
     def line_height(self) -> float:
         """Pixels from one line to the next."""
@@ -77,7 +78,7 @@ class CodeText(QPlainTextEdit):
         return self.blockBoundingRect(block).height() / max(1, block.lineCount())
 
     def lines_in_view(self) -> list[tuple[int, int, int]]:
-        """Number, top and height of each, in pixels of the viewport."""
+        """Number, top and height of each visible line, in viewport pixels."""
         found = []
         block = self.firstVisibleBlock()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
@@ -89,7 +90,7 @@ class CodeText(QPlainTextEdit):
         return found
 
     def repaint_gutter(self) -> None:
-        """What stands beside the lines became something else."""
+        """Repaint the gutter after its content changed."""
         self._gutter.update()
 
     def _on_update(self, _area: QRect, down: int) -> None:

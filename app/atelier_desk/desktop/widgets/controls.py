@@ -1,4 +1,4 @@
-"""Cards, pills, icon buttons, labels: thin widgets over the style sheet's variants."""
+"""Cards, pills, icon buttons, labels: thin widgets over variants of the style sheet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ PillKind = Literal["", "accent", "ok", "warn", "err"]
 
 
 class Card(QFrame):
-    """A bordered ground; ``body`` is its vertical layout. Variants: card, card-raised, card-sunken, card-selected, card-warn, card-err."""
+    """A bordered background; ``body`` is its vertical layout.
+
+    Variants: card, card-raised, card-sunken, card-selected, card-warn, card-err.
+    """
 
     def __init__(self, parent: QWidget | None = None, variant: str = "card", margins: tuple[int, int, int, int] = (12, 10, 12, 10)) -> None:
         super().__init__(parent)
@@ -35,7 +38,7 @@ class Line(QFrame):
 
 
 class PlainLabel(QLabel):
-    """A label whose texts may be from elsewhere: nothing in them hides or reorders others."""
+    """A label for untrusted texts: invisible and reordering characters are made visible."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(visible(text), parent)
@@ -51,7 +54,7 @@ class PlainLabel(QLabel):
 
 
 class Pill(PlainLabel):
-    """A short state on a soft ground."""
+    """A short status on a soft background."""
 
     def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
@@ -64,7 +67,7 @@ class Pill(PlainLabel):
         mark(self, f"pill-{kind}" if kind else "pill")
 
     def show_state(self, text: str, kind: PillKind) -> None:
-        """Text and colour at once."""
+        """Set text and colour together."""
         self.setText(text)
         self.set_kind(kind)
 
@@ -72,7 +75,7 @@ class Pill(PlainLabel):
 class IconButton(QToolButton):
     """A flat button with a bundled icon; its tool tip is also its accessible name.
 
-    ``describe`` binds the text, ``set_icon`` sets the picture; the icon follows the theme.
+    ``describe`` binds the text, ``set_icon`` sets the icon, which follows the theme.
     """
 
     def __init__(self, icon: str, tip: Text = "", parent: QWidget | None = None, *, role: Role = "muted", size: int = 16) -> None:
@@ -85,7 +88,7 @@ class IconButton(QToolButton):
             self.describe(tip)
 
     def describe(self, tip: Text, shortcut: str = "") -> None:
-        """Tool tip and accessible name, as ``bind_text`` binds them; ``shortcut`` is shown in the tip only."""
+        """Bind tool tip and accessible name; ``shortcut`` is shown in the tip only."""
         bind_text(self, tip=tip, keys=shortcut)
 
     def set_icon(self, icon: str, role: Role | None = None) -> None:
@@ -101,7 +104,7 @@ class IconButton(QToolButton):
 
 
 class ElidedLabel(PlainLabel):
-    """One line that ends in … when it does not fit; the whole text is in the tool tip then."""
+    """A line that is elided if it does not fit; then the tool tip has the full text."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
         super().__init__("", parent)
@@ -119,13 +122,13 @@ class ElidedLabel(PlainLabel):
         self.setAccessibleName(text)
 
     def show_full(self, most: int) -> None:
-        """Be no wider than the text, and no narrower either up to ``most`` pixels."""
+        """Fix the width to the text's, up to ``most`` pixels."""
         text, metrics = self.text(), self.fontMetrics()
         if self._measured is None or self._measured[:2] != (text, metrics):
             self._measured = text, metrics, metrics.horizontalAdvance(text) + 4
-        whole = self._measured[2]
-        self.setMaximumWidth(whole)
-        self.setMinimumWidth(min(whole, most))
+        full = self._measured[2]
+        self.setMaximumWidth(full)
+        self.setMinimumWidth(min(full, most))
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
@@ -137,13 +140,13 @@ class ElidedLabel(PlainLabel):
             self._fitted = (text, box.width(), metrics)
             self._shown = metrics.elidedText(text, self._mode, box.width())
             self.setToolTip(text if self._shown != text else "")
-        painter = QPainter(self)  # with the pen of the label's foreground
+        painter = QPainter(self)  # uses the pen of the label's foreground
         painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self._shown)
         painter.end()
 
 
 class ElidedPill(ElidedLabel):
-    """A pill that gives way where there is little room, and ends in … there."""
+    """A pill that shrinks if there is little room, eliding its text."""
 
     def __init__(self, kind: PillKind, parent: QWidget | None = None) -> None:
         super().__init__("", parent)
@@ -161,13 +164,13 @@ def tint(button: QAbstractButton, icon: str, role: Role = "muted", size: int = 1
 
 
 def fitting(size: QSize, widget: QWidget) -> QSize:
-    """A size that grows with the text, but not over the screen."""
+    """A size scaled with the text, limited to the screen."""
     room = widget.screen().availableSize()
     return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
 
 
 def fit_window(window: QWidget, size: QSize) -> None:
-    """Give a window its ``fitting`` size, now and with each size of text until a person has given it another."""
+    """Give a window its ``fitting`` size, also after changes of text size until the user resizes it."""
     given: list[QSize] = []
 
     def asked_size() -> QSize:
@@ -180,13 +183,13 @@ def fit_window(window: QWidget, size: QSize) -> None:
 
 
 def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
-    """``setPixmap``, unless it is there already: a label lays its surroundings out again for the same picture, too."""
+    """``setPixmap``, unless unchanged: a label updates its layout even for the same image."""
     if shown.pixmap().cacheKey() != pixmap.cacheKey():
         shown.setPixmap(pixmap)
 
 
 def native_keys(shortcut: str) -> str:
-    """A shortcut as the platform writes it."""
+    """A shortcut in the platform's notation."""
     from PySide6.QtGui import QKeySequence
 
     return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
@@ -206,7 +209,7 @@ Item = QWidget | QLayout | int | tuple[QWidget | QLayout, int] | tuple[QWidget |
 
 
 def fill(layout: L, *items: Item, margins: tuple[int, int, int, int] | None = None, spacing: int | None = None) -> L:
-    """A layout with what stands in it: widgets and layouts, alone or with their stretch and alignment; a number is a stretch of its own."""
+    """Fill a layout with widgets and layouts, each alone or with stretch and alignment; a number is a stretch."""
     if margins is not None:
         layout.setContentsMargins(*margins)
     if spacing is not None:

@@ -1,4 +1,4 @@
-"""What a list or a pane shows when it has nothing, in as little room as there is."""
+"""The empty state of lists and panes, in as little space as available."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ OPENING = N_("Opening…")
 
 
 class EmptyState(QWidget):
-    """An icon, a line, a hint and, when it has a text, one button; ``set_texts`` binds other words.
+    """An icon, a line, a hint and, if it has a text, a button; ``set_texts`` changes the texts.
 
-    While it waits (``wait``) it says that something is read, because nobody knows yet whether there is nothing.
-    It never asks for room, unless it is to stay ``whole``: in a low place it loses first the margins, then the icon, then the hint (which
-    stays in the tool tip), never the title or the button.
+    After ``wait`` it shows that content is being loaded, as it may not be empty. It never requests space, unless
+    ``whole``: in little height it hides margins first, then the icon, then the hint (still in the tool tip), never
+    the title or the button.
 
     Signals:
-        said: it has other words.
+        said: its texts changed.
     """
 
     text_changed = Signal()
@@ -52,7 +52,7 @@ class EmptyState(QWidget):
         self._update_texts()
 
     def wait(self, on: bool) -> None:
-        """Say quietly that it is read, until it was: then the texts."""
+        """Show that content is being loaded, or the texts again."""
         if on is not self._waits:
             self._waits = on
             self._update_texts()
@@ -69,7 +69,7 @@ class EmptyState(QWidget):
 
     @property
     def title(self) -> str:
-        """The line, in the language of the moment."""
+        """The line in the current language."""
         line = OPENING if self._waits else self._texts[0]
         return line() if callable(line) else _(line) if line else ""
 
@@ -85,7 +85,7 @@ class EmptyState(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """Take the first arrangement that fits: (margin, icon, hint)."""
+        """Use the first arrangement that fits: (margin, icon, hint)."""
         for margin, icon, hint in ((MARGIN, True, True), (SMALL_MARGIN, True, True), (SMALL_MARGIN, False, True), (0, False, False)):
             if self._fills_page or self._needed(margin, icon, hint) <= self.height() or not (icon or hint):
                 break
@@ -98,7 +98,7 @@ class EmptyState(QWidget):
         self.setToolTip("" if hint else self._hint.text())
 
     def _needed(self, margin: int, icon: bool, hint: bool) -> int:
-        """The height of the lines that would be shown, at the present width."""
+        """The height of an arrangement at the current width."""
         spacing = 8 if icon else 4
         width = max(40, self.width() - 2 * SIDE)
         heights = [theme().px(22)] if icon and not self._waits else []

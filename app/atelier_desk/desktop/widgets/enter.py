@@ -1,4 +1,4 @@
-"""Enter: it presses the button that has the keyboard, sends what is written, and breaks a line with Shift."""
+"""The Enter key: presses the focused button, sends text, and breaks lines with Shift."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _BREAKS = Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier
 
 
 def is_enter(event: QKeyEvent) -> bool:
-    """Whether it is Enter, on either block of keys, whatever is held with it."""
+    """Whether the key is Enter, on either block of keys, with any modifiers."""
     return event.key() in _ENTER
 
 
 def sends(event: QKeyEvent) -> bool:
-    """Whether a key sends what is written: Enter, also with Ctrl. With Shift or Alt it breaks the line."""
+    """Whether a key sends text: Enter, also with Ctrl. With Shift or Alt it breaks the line."""
     return is_enter(event) and not event.modifiers() & _BREAKS
 
 
 def press_focused(within: QWidget) -> bool:
-    """Press the button in ``within`` that has the keyboard, if one has; whether one has."""
+    """Press the focused button in ``within``; returns whether there is one."""
     button = QApplication.focusWidget()
     if not isinstance(button, (QPushButton, QToolButton)) or not within.isAncestorOf(button):
         return False
-    button.click()  # one that is disabled does nothing
+    button.click()  # no effect if disabled
     return True
 
 
 def handle_enter(event: QKeyEvent, within: QWidget, send: Callable[[], object]) -> bool:
-    """If a key sends, press the button in ``within`` that has the keyboard, else call ``send``; a key that is held does neither again.
+    """For a key that sends, press the focused button in ``within``, else call ``send``; key repeats do neither.
 
     Returns:
         Whether the key is one that sends.
@@ -48,16 +48,16 @@ def handle_enter(event: QKeyEvent, within: QWidget, send: Callable[[], object]) 
 
 
 def show_enter(button: QAbstractButton, role: Role = "on_accent") -> None:
-    """Show the sign of the Enter key after a button's words."""
+    """Show the sign of the Enter key after a button's text."""
     tint(button, "corner-down-left", role, 14)
     button.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
 
 
 class EnterPresses(QObject):
-    """Qt gives Enter to a button in dialogs alone; in a window that is none, only Space would press it.
+    """Makes Enter press focused buttons: Qt does so in dialogs only, elsewhere only Space does.
 
     Args:
-        window: the window. What takes Enter for itself, as lists and fields do, has it before.
+        window: the window. Widgets that handle Enter themselves, such as lists and fields, come first.
     """
 
     def __init__(self, window: QWidget) -> None:

@@ -1,4 +1,4 @@
-"""The bar to find something in a text that is shown: a field, where one is of how many, next and previous."""
+"""The find bar: a field, the number of the current match, next and previous."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ from atelier_desk.support.number_format import number
 
 
 class FindBar(QFrame):
-    """``<name>`` with ``<name>-field``, ``-up``, ``-down`` and ``-close``; hidden until it is entered. Enter and F3 go on, with Shift back,
-    around the end. Who uses it looks for the needle and calls ``show_found``.
+    """``<name>`` with ``<name>-field``, ``-up``, ``-down`` and ``-close``; hidden until opened.
+
+    Enter and F3 go to the next match, with Shift to the previous one, wrapping around. The owner searches for the
+    needle and calls ``show_found``.
 
     Signals:
-        needle_changed: what is looked for now; empty when the bar is left.
-        reached: bring the place with this number into view.
-        closed: give the keyboard back.
+        needle_changed: the text to search for; empty when the bar is closed.
+        reached: scroll to the match with this number.
+        closed: return the focus.
 
     Args:
-        wait_ms: milliseconds after the last key before it is looked for.
-        newest_last: Enter goes to the place before, since the last one is shown first.
+        wait_ms: milliseconds after the last key before searching.
+        newest_last: Enter goes to the previous match, as the last one is shown first.
     """
 
     needle_changed = Signal(str)
@@ -54,11 +56,11 @@ class FindBar(QFrame):
 
     @property
     def needle(self) -> str:
-        """What is looked for; empty while the bar is hidden."""
+        """The text to search for; empty while the bar is hidden."""
         return "" if self.isHidden() else self.field.text()
 
     def enter(self, text: str = "") -> None:
-        """Show the bar and give it the keyboard; ``text`` is looked for, else what was."""
+        """Show and focus the bar; search for ``text`` if given, else for the previous text."""
         self.show()
         if text:
             self.field.setText(text)
@@ -78,12 +80,12 @@ class FindBar(QFrame):
         self.needle_changed.emit(self.needle)
 
     def show_found(self, places: int, at: int = -1, *, more: bool = False, move: bool = True) -> None:
-        """Say how many places there are (``more``: and others after them), and go to one of them (``move``), from 0."""
+        """Show the number of matches (``more``: there are others), and go to number ``at`` (from 0) if ``move``."""
         self._places, self._at, self._more = places, at, more
         self._show(move)
 
     def step(self, by: int) -> None:
-        """To the next (1) or the previous (-1) place, around the end."""
+        """Go to the next (1) or previous (-1) match, wrapping around."""
         if self._places:
             self._at = (self._at + by) % self._places
             self._show(True)
@@ -96,7 +98,7 @@ class FindBar(QFrame):
             button.setEnabled(self._places > 1)
 
     def _count_text(self) -> str:
-        """The place that is shown and how many there are, or that there is none."""
+        """The number of the current match and of all, or that there is none."""
         if self._places:
             count = f"{number(self._at + 1)} / {number(self._places)}" + ("+" if self._more else "")
             return " · ".join(filter(None, (count, self.when(self._at))))

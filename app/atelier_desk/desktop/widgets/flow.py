@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class FlowLayout(QLayout):
-    """Items from left to right, on as many lines as the width asks for; ``spacing`` is used both ways."""
+    """Items from left to right, on as many lines as the width requires; ``spacing`` applies in both directions."""
 
     def __init__(self, parent: QWidget | None = None, spacing: int = 8) -> None:
         super().__init__(parent)
@@ -51,7 +51,7 @@ class FlowLayout(QLayout):
         return size + QSize(margins.left() + margins.right(), margins.top() + margins.bottom())
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
-        """Place the items, those of a line centred on each other; returns the height that they take."""
+        """Position the items, vertically centred per line; returns the height."""
         margins = self.contentsMargins()
         area = rect.adjusted(margins.left(), margins.top(), -margins.right(), -margins.bottom())
         y = area.y()
@@ -66,7 +66,7 @@ class FlowLayout(QLayout):
         return y - rect.y() + margins.bottom()
 
     def _lines(self, width: int) -> list[list[tuple[QLayoutItem, QSize]]]:
-        """The items with their sizes, none wider than ``width``, broken into lines."""
+        """The items with their sizes, limited to ``width``, broken into lines."""
         lines: list[list[tuple[QLayoutItem, QSize]]] = []
         x = 0
         for item in self._items:

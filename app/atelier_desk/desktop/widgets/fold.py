@@ -1,4 +1,4 @@
-"""A button that shows and hides what stands below it."""
+"""A button that expands and collapses what is below it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 
 
 class Fold(QPushButton):
-    """``▸ Advanced``, or ``▾ Advanced`` while it is open; its accessible name is the plain text."""
+    """``▸ Advanced``, or ``▾ Advanced`` if expanded; its accessible name is the plain text."""
 
     def __init__(self, parent: QWidget, name: str, text: Text, body: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,5 +24,5 @@ class Fold(QPushButton):
             self.toggled.connect(body.setVisible)
 
     def _text(self) -> str:
-        said = self._shown_text() if callable(self._shown_text) else _(self._shown_text)
-        return f"{'▾' if self.isChecked() else '▸'} {said}".rstrip()
+        text = self._shown_text() if callable(self._shown_text) else _(self._shown_text)
+        return f"{'▾' if self.isChecked() else '▸'} {text}".rstrip()

@@ -1,4 +1,4 @@
-"""Long dates as Qt writes them in the reader's language; all else is in ``atelier_desk.support.number_format``."""
+"""Long dates formatted by Qt; other formats are in ``atelier_desk.support.number_format``."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def day(value: date) -> str:
 
 
 def short_moment(value: datetime) -> str:
-    """The time of today, else the date with it."""
+    """The time if today, else date and time."""
     local = value.astimezone()
     return local.strftime("%H:%M") if local.date() == datetime.now().astimezone().date() else moment(value)

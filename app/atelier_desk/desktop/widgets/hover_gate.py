@@ -1,4 +1,4 @@
-"""Rows stay where they are while a person points at one of them."""
+"""Keeps rows in place while the user points at one of them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication
 
 REST_MS = 3_000
-"""A pointer that rests for so long does not aim at a row."""
+"""A pointer that rests for this many milliseconds does not aim at a row."""
 OWN_MS = 1_000
-"""So long after a key, a drop, a menu or a dialog a change is what the person asked for."""
+"""Milliseconds after a key, drop, menu or dialog in which a change was requested by the user."""
 _AIMS = frozenset({QEvent.Type.HoverMove, QEvent.Type.MouseMove, QEvent.Type.MouseButtonPress})
 _OWN = frozenset({QEvent.Type.KeyPress, QEvent.Type.Drop})
 
 
 def moved(before: Sequence[object], after: Sequence[object]) -> bool:
-    """Whether one of the rows that were shown is gone or elsewhere; others after all of them move nothing."""
+    """Whether any existing row moved or disappeared; appended rows do not count."""
     return list(after[: len(before)]) != list(before)
 
 
 class HoverGate(QObject):
-    """Postpones what would put another row of a list under the pointer: between its move and its click a row must not become another.
+    """Postpones changes that would move a row under the pointer: no row may be replaced between aiming and clicking.
 
-    Who shows rows asks ``holds`` before one of them comes, goes or moves; what only looks different is shown at once. ``refresh`` is
-    called when the pointer leaves, or rests: it shows the latest state, whatever was postponed.
+    Owners ask ``holds`` before adding, removing or moving rows; changes of appearance are shown at once. ``refresh``
+    is called when the pointer leaves or rests, and must show the latest state.
     """
 
     def __init__(self, view: QAbstractScrollArea, refresh: Callable[[], object]) -> None:
@@ -37,13 +37,13 @@ class HoverGate(QObject):
         self.watch(view)
 
     def watch(self, view: QAbstractScrollArea) -> None:
-        """Heed the pointer over this list too: it stands below, and moves when the other grows."""
+        """Watch another list too: it is below, and moves when the first one grows."""
         view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
         view.viewport().installEventFilter(self)
         view.installEventFilter(self)
 
     def holds(self) -> bool:
-        """Whether rows must stay as they are; then ``refresh`` is called later."""
+        """Whether rows must stay; if so, ``refresh`` is called later."""
         if not self._rest.isActive() or not self._view.isVisible():
             return False
         self._owed = True
@@ -57,7 +57,7 @@ class HoverGate(QObject):
             self._refresh()
 
     def own(self) -> None:
-        """What comes now was asked for: show it at once."""
+        """The next change was requested by the user: show it at once."""
         self._own.start()
         self.open()
 
@@ -68,7 +68,7 @@ class HoverGate(QObject):
         elif kind in _OWN or (kind == QEvent.Type.WindowActivate and self._left_for_dialog):
             self.own()
         elif isinstance(watched, QAbstractScrollArea):
-            return False  # its frame: what moves over its rows is told to its viewport
+            return False  # its frame: movement over its rows goes to its viewport
         elif kind in _AIMS:
             if not self._own.isActive():
                 self._rest.start()

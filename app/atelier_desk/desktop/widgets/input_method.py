@@ -1,6 +1,7 @@
-"""While an input method composes a word in a field, the keys that end or choose it are its own: they neither send, decide nor move.
+"""While an input method composes a word, the keys that end or choose it do not send, decide or move.
 
-Most platforms keep those keys from the program meanwhile, but not all: Enter that ends a word would send a message without it.
+Most platforms do not pass these keys to the program, but some do: Enter that ends a word would send an unfinished
+message.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _KEYS = frozenset(
 
 
 class InputMethodGuard(QObject):
-    """Watches the field that has the keyboard, before anything else that watches it."""
+    """Watches the focused field, before all other event filters."""
 
     def __init__(self, program: QApplication) -> None:
         super().__init__(program)
@@ -39,7 +40,7 @@ class InputMethodGuard(QObject):
         program.focusChanged.connect(self._on_focus)
 
     def watch(self, field: QWidget) -> None:
-        """Be the first to see the keys of a field; again when others came to watch it."""
+        """See the keys of a field first; call again when other filters were installed."""
         field.installEventFilter(self)
 
     def _on_focus(self, old: QWidget | None, now: QWidget | None) -> None:
@@ -60,14 +61,14 @@ class InputMethodGuard(QObject):
 
 
 def _has_preedit(field: QObject) -> bool:
-    """Whether the word is still there, where that can be seen."""
+    """Whether the composed text is still present, if that can be determined."""
     if isinstance(field, QPlainTextEdit | QTextEdit):
         return bool(field.textCursor().block().layout().preeditAreaText())
     return True
 
 
 def composing() -> InputMethodGuard:
-    """The one of the program, which is made with the first field."""
+    """The program's instance, created with the first field."""
     program = QApplication.instance()
     assert isinstance(program, QApplication)
     found = program.findChild(InputMethodGuard)

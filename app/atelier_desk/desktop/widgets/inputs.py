@@ -1,7 +1,8 @@
-"""Combo boxes, spin boxes, sliders and search fields as the window uses them: the wheel changes what has the focus and nothing else.
+"""Combo boxes, spin boxes, sliders and search fields in which the wheel changes only the focused one.
 
-Qt's own take the focus when the wheel turns over them and change their value with the same turn: whoever scrolls a page past one edits it
-unseen. These leave the wheel to the page until they were clicked or reached by keyboard. Every input of the window is one of these.
+Qt's own take the focus when the wheel turns over them and change their value at once: scrolling a page past one would
+change it unnoticed. These pass the wheel on until they are clicked or reached by keyboard. Every input of the window
+is one of these.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from atelier_desk.support.text import visible
 
 
 class _Steady:
-    """Mix in before an input: without the focus it lets the wheel through to what is around it."""
+    """Mixin for inputs: without the focus it passes the wheel to its surroundings."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
@@ -46,15 +47,15 @@ class _Steady:
 
 
 class ComboBox(_Steady, QComboBox):
-    """A combo box; its popup looks as the menus do. A text that it has no room for ends in … and is in the tool tip."""
+    """A combo box; its popup looks like a menu. A text that does not fit is elided and in the tool tip."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._caption: QLabel | None = None
         self._cut = ""
-        self.setItemDelegate(QStyledItemDelegate(self))  # Qt's own for combo boxes does not read the style sheet
+        self.setItemDelegate(QStyledItemDelegate(self))  # Qt's delegate for combo boxes ignores the style sheet
 
-    def addItem(self, text: str, data: object = None) -> None:  # type: ignore[override]  # no box has pictures
+    def addItem(self, text: str, data: object = None) -> None:  # type: ignore[override]  # no icons are used
         super().addItem(visible(text), data)
 
     def setAccessibleName(self, name: str) -> None:
@@ -63,10 +64,10 @@ class ComboBox(_Steady, QComboBox):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._name_it()  # it may have been put into another widget since
+        self._name_it()  # it may have been moved to another parent
 
     def _name_it(self) -> None:
-        """Name it by a label that is not shown, too: on Linux Qt gives a screen reader what is chosen in place of the name."""
+        """Set its accessible name by a hidden label, too: on Linux Qt reports the current text in place of the name."""
         around = self.parentWidget()
         if around is None:
             return
@@ -94,7 +95,7 @@ class ComboBox(_Steady, QComboBox):
         painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
         cut = self.currentText() if option.currentText != self.currentText() else ""
-        if cut != self._cut and self.toolTip() == self._cut:  # one of its own stays
+        if cut != self._cut and self.toolTip() == self._cut:  # a tool tip of its own stays
             self._cut = cut
             self.setToolTip(cut)
 
@@ -124,7 +125,7 @@ class Slider(_Steady, QSlider):
 
 
 class SearchField(QLineEdit):
-    """A line edit with a magnifier before its text, which grows with it; Qt draws the icons of a field in one size."""
+    """A line edit with a magnifier that scales with the text; Qt draws icons of fields in one size."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

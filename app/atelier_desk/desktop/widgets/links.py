@@ -1,4 +1,4 @@
-"""Links in texts that others wrote: a click shows where one leads, and asks before a browser or mail program opens."""
+"""Untrusted links: a click shows the target, and asks before a browser or mail program opens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from atelier_desk.support.i18n import _
 
 OPENABLE = {"http", "https", "mailto"}
 _SHOWN = 480
-"""Pixels of an address at 100 %: its middle is left out, its host and its end are seen."""
+"""Maximum pixels of an address at 100 %: it is elided in the middle, so that host and end are visible."""
 
 
 def follow(url: QUrl, text: QTextBrowser) -> None:
-    """Show the menu of a link that was clicked or chosen with Enter in ``text``; nothing happens for other schemes than ``OPENABLE``.
+    """Show the menu of a link activated in ``text``; schemes other than ``OPENABLE`` are ignored.
 
-    The address is shown encoded, so that letters of another alphabet cannot pose as those of a known host.
+    The address is shown encoded, so that letters of another alphabet cannot imitate a known host.
     """
     if url.scheme() not in OPENABLE:
         return
@@ -40,7 +40,7 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
 
 
 def _open(url: QUrl, text: QTextBrowser) -> None:
-    """Where no program takes it, the address is copied, so that it can be used elsewhere."""
+    """Open the address; if no program accepts it, copy it for use elsewhere."""
     if QDesktopServices.openUrl(url):
         return
     QGuiApplication.clipboard().setText(url.toString(QUrl.ComponentFormattingOption.FullyEncoded).removeprefix("mailto:"))
@@ -48,7 +48,7 @@ def _open(url: QUrl, text: QTextBrowser) -> None:
 
 
 def _place(text: QTextBrowser) -> QPoint:
-    """Under the pointer, or below the line of a link that was chosen with the keyboard."""
+    """At the pointer, or below the line of a link activated by keyboard."""
     pointer = QCursor.pos()
     viewport = text.viewport()
     if viewport.rect().contains(viewport.mapFromGlobal(pointer)):

@@ -1,4 +1,4 @@
-"""Whether a text has what a person searches for, as the palette, the pickers and the tables of the settings compare it."""
+"""Text matching for search fields of the palette, pickers and settings."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import unicodedata
 
 
 def plain(text: str) -> str:
-    """Lower case without accents, apostrophes as they are typed, for comparing."""
+    """Lower case without accents and with plain apostrophes, for comparing."""
     return "".join(c for c in unicodedata.normalize("NFD", text.casefold().replace("’", "'")) if not unicodedata.combining(c))
 
 
 def fits(needle: str, text: str) -> bool:
-    """Whether a text has every word of what is searched, without regard to case and accents."""
+    """Whether a text contains every word of the needle, ignoring case and accents."""
     searched = plain(text)
     return all(word in searched for word in plain(needle).split())
 
 
 def found_places(needle: str, text: str) -> list[tuple[int, int]]:
-    """Where the words of what is searched stand in a text, without regard to case and accents: first character and last + 1, in order."""
+    """Ranges of the needle's words in a text, ignoring case and accents: start and end (exclusive), in order."""
     letters = [plain(each) for each in text]
     searched = "".join(letters)
     origin = [number for number, each in enumerate(letters) for _letter in each]
@@ -33,8 +33,10 @@ def found_places(needle: str, text: str) -> list[tuple[int, int]]:
 
 
 def rank(needle: str, title: str, also: str = "") -> int | None:
-    """How well a title fits (less is better), None when it does not: all words must be in it or in what else it is found by, or its
-    letters in order."""
+    """How well a title matches (lower is better), None for no match.
+
+    All words must be in it or in its search terms, or its letters must occur in order.
+    """
     wanted = plain(needle).split()
     if not wanted:
         return 0

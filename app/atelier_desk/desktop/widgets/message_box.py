@@ -1,4 +1,4 @@
-"""A message box whose texts may be from elsewhere: a sheet over the window that asks."""
+"""A message box for untrusted texts: a sheet over the window."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from atelier_desk.desktop.widgets.scrim import PAUSE_MS, Scrim
 from atelier_desk.support.text import visible
 
 MOST = 1500
-"""Characters of a text: with the usual font a box of them, title and buttons, fits a screen of 768 pixels."""
+"""Maximum characters of a text: with the usual font a box with title and buttons fits a screen of 768 pixels."""
 LINES = 20
 EDGE = 16
-"""Pixels that stay free around a sheet."""
+"""Margin in pixels around a sheet."""
 QT_WIDTH, QT_MARGIN = 1000, 480
-"""Most pixels of a message box's width, and what it leaves of the screen's: ``QMessageBoxPrivate::updateSize``."""
+"""Maximum width in pixels of a message box, and its margin on the screen: ``QMessageBoxPrivate::updateSize``."""
 _BREAK = "\u200b"
-"""A line may be broken here; ``visible`` writes those of the text itself out."""
+"""An optional line break; ``visible`` makes those of the original text visible."""
 _LONG = re.compile("[\\S\xa0\u2007\u202f]{41,}")
 _PART = 30
 
 
 class MessageBox(QMessageBox):
-    """Plain text in which every character is seen, bounded, and broken in long words: Qt would cut them off at the edge, and lay out a very
-    long one for seconds. It is deleted when it is closed.
+    """Plain text with all characters visible, limited in length, with line breaks in long words.
 
-    It opens as a sheet over the window of its parent, under ``sheet-shade``; where that is hidden or too small, as a window of its own.
-    Either way it takes no key before the pause of ``Scrim``: what is typed for something else answers nothing.
+    Qt would cut off long words, and take seconds to lay out very long ones. It is deleted when closed.
+
+    It opens as a sheet over its parent's window, under ``sheet-shade``; if that is hidden or too small, as a window.
+    In both cases keys are ignored before the pause of ``Scrim``: keys typed for something else decide nothing.
     """
 
     def __init__(self, parent: QWidget | None, name: str) -> None:
@@ -60,8 +61,8 @@ class MessageBox(QMessageBox):
     def setDetailedText(self, text: str) -> None:
         super().setDetailedText(_LONG.sub(_broken, visible(text)))
 
-    def open(self) -> None:  # type: ignore[override]  # the one with a slot is not used
-        """Ask. What had the keyboard has it again afterwards."""
+    def open(self) -> None:  # type: ignore[override]  # the variant with a slot is not used
+        """Open the box. Afterwards the focus returns to where it was."""
         asking = self.parentWidget()
         host = asking.window() if asking is not None else None
         if host is not None:
@@ -102,7 +103,7 @@ class MessageBox(QMessageBox):
                 grid.setColumnStretch(1, 1)
 
     def _stack_buttons(self, host: QWidget) -> None:
-        """One above the other where they do not fit in a row: Qt makes a message box no wider than this, and cuts their words."""
+        """Stack the buttons if they do not fit in a row: Qt limits the width of a message box and cuts their texts."""
         row = self.findChild(QDialogButtonBox)
         most = min(QT_WIDTH, self.screen().availableSize().width() - QT_MARGIN, host.width() - 2 * EDGE)
         wide = sum(each.sizeHint().width() + theme().px(8) for each in self.buttons()) + theme().px(40)
@@ -115,7 +116,7 @@ class MessageBox(QMessageBox):
         return room.width() <= host.width() - 2 * EDGE and room.height() <= host.height() - 2 * EDGE
 
     def fit(self) -> None:
-        """In the upper part of the shade, as a sheet is; its size is its texts'."""
+        """Position the sheet in the upper part of the shade; its size depends on its texts."""
         if self._shade is not None:
             room = self._shade.size() - self.size()
             self.move(room.width() // 2, max(EDGE, room.height() // 4))
@@ -124,14 +125,14 @@ class MessageBox(QMessageBox):
         self.focus_again()
 
     def focus_again(self) -> None:
-        """Into the button that has it, else into that which Enter presses."""
+        """Focus the button that had the focus, else the default one."""
         here = self.focusWidget()
         target = here if here in self.buttons() else self.defaultButton() or next(iter(self.buttons()), None)
         if target is not None:
             target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
-        """Tab stays inside."""
+        """Keep Tab inside."""
         if self._shade is None:
             return super().focusNextPrevChild(forward)
         usable = [each for each in self.buttons() if each.isVisible() and each.isEnabled()]
@@ -147,7 +148,7 @@ class MessageBox(QMessageBox):
         self.fit()
 
     def add(self, text: str, name: str, role: QMessageBox.ButtonRole, look: str = "") -> QPushButton:
-        """A button of its own."""
+        """Add a button."""
         button = QPushButton(text, self)
         button.setObjectName(name)
         if look:
@@ -164,7 +165,7 @@ def _remove_shade(shade: Scrim, before: QWidget | None) -> None:
 
 
 def _fitted(text: str) -> str:
-    """Of a text that is too long the beginning and the end."""
+    """The beginning and end of a text that is too long."""
     lines = visible(text).split("\n")
     if len(lines) > LINES:
         lines = [*lines[: LINES * 2 // 3], "…", *lines[-(LINES // 3) :]]
@@ -180,7 +181,8 @@ def _broken(found: re.Match[str]) -> str:
         end = start + _PART
         if end < len(word) and (slash := max(word.rfind("/", start + 1, end), word.rfind("\\", start + 1, end))) > 0:
             end = slash + 1  # a path is broken between its folders
-        while end < len(word) and unicodedata.category(word[end])[0] in "MC":  # marks and joiners stay with their letter
+        # Combining marks and joiners stay with their letter.
+        while end < len(word) and unicodedata.category(word[end])[0] in "MC":
             end += 1
         parts.append(word[start:end])
         start = end

@@ -1,4 +1,4 @@
-"""A button that shows what is chosen and opens a menu to choose from: search, groups, what each can do, favourites, all by keyboard."""
+"""A button that shows the selection and opens a menu with search, groups, capabilities and favourites."""
 
 from __future__ import annotations
 
@@ -29,24 +29,24 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 SEARCH_FROM = 8
-"""With fewer choices there is no search field until somebody types."""
+"""With fewer items the search field appears only when the user types."""
 _WIDEST, _NARROWEST = 540, 220
 _HIGHEST = 420
 _LETTERS = 5
-"""Letters of its text that the button keeps when there is little room."""
+"""Minimum number of letters of its text on the button."""
 _RADIUS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PickerItem:
-    """One line of the menu.
+    """An item of the menu.
 
     Attributes:
-        key: what ``chosen`` tells.
-        group: the heading it stands under; empty for none. Choices of a group stand together.
-        detail: a second, quieter line.
-        also: what else it is found by, and is not shown.
-        marks: icons of what it can do, each with its word.
+        key: the argument of ``chosen``.
+        group: its heading; empty for none. Items of a group are adjacent.
+        detail: a second, subdued line.
+        also: search terms that are not shown.
+        marks: icons of capabilities with labels.
         starred: whether it is a favourite; None: it cannot be one.
     """
 
@@ -60,23 +60,25 @@ class PickerItem:
 
     @property
     def spoken(self) -> str:
-        """All of it as one line, for screen readers and as a tool tip."""
+        """All its texts in one line, for screen readers and tool tips."""
         star = [_("favourite")] if self.starred else []
         return ", ".join([self.text, *([self.detail] if self.detail else []), *(word for _icon, word in self.marks), *star])
 
 
 def matching(choices: Sequence[PickerItem], needle: str) -> list[PickerItem]:
-    """Those in which every word of ``needle`` occurs, without case and accents, in their order."""
+    """Items that contain every word of ``needle``, ignoring case and accents, in order."""
     return [each for each in choices if fits(needle, f"{each.text} {each.group} {each.spoken} {each.also}")]
 
 
 class PickerMenu(QFrame):
-    """The open menu. Letters search, Enter or a click chooses, Ctrl+D or a click on its star makes a favourite, Esc leaves.
+    """The open menu.
+
+    Letters search, Enter or a click selects, Ctrl+D or a click on the star toggles a favourite, Esc closes.
 
     Signals:
-        chosen: the key of a choice.
+        chosen: the key of an item.
         starred: a key, and whether it is a favourite now.
-        closed: it is shut, whatever was done.
+        closed: the menu was closed, for any reason.
     """
 
     chosen = Signal(str)
@@ -109,17 +111,17 @@ class PickerMenu(QFrame):
         self.field.clear()
         self._filter("")
         self._select_by_key(current)  # not where the keyboard was when it was last open
-        look, screen = theme(), at.screen().availableGeometry()
+        style, screen = theme(), at.screen().availableGeometry()
         metrics = self.fontMetrics()
-        texts = (max(map(metrics.horizontalAdvance, (each.text, each.detail))) + look.px(18) * len(each.marks) for each in choices)
-        wanted = max(texts, default=0) + look.px(92)
-        width = min(max(wanted, at.width(), look.px(_NARROWEST)), look.px(_WIDEST), screen.width() - 16)
+        texts = (max(map(metrics.horizontalAdvance, (each.text, each.detail))) + style.px(18) * len(each.marks) for each in choices)
+        wanted = max(texts, default=0) + style.px(92)
+        width = min(max(wanted, at.width(), style.px(_NARROWEST)), style.px(_WIDEST), screen.width() - 16)
         below = at.mapToGlobal(QPoint(0, at.height() + 4))
         above = at.mapToGlobal(QPoint(0, -4))
         rooms = screen.bottom() - below.y() - 8, above.y() - screen.top() - 8
-        height = min(self._natural_height(), look.px(_HIGHEST))
+        height = min(self._natural_height(), style.px(_HIGHEST))
         under = height <= rooms[0] or rooms[0] >= rooms[1]
-        height = min(height, max(rooms[0 if under else 1], look.px(120)))
+        height = min(height, max(rooms[0 if under else 1], style.px(120)))
         left = max(screen.left() + 8, min(below.x(), screen.right() - width - 8))
         self.setGeometry(left, below.y() if under else above.y() - height, width, height)
         self.show()
@@ -160,7 +162,7 @@ class PickerMenu(QFrame):
 
     @property
     def current(self) -> str:
-        """The key of the choice the keyboard is at."""
+        """The key of the current item."""
         choice: PickerItem | None = self.list.current
         return choice.key if choice is not None else ""
 
@@ -177,7 +179,6 @@ class PickerMenu(QFrame):
                 self._select_by_key(current)
                 self.starred.emit(key, not choice.starred)
 
-    # -- keys and clicks ------------------------------------------------------------------------------------------------------
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not self._key(event):
             super().keyPressEvent(event)
@@ -195,7 +196,7 @@ class PickerMenu(QFrame):
         return True
 
     def _begin_search(self, event: QKeyEvent) -> bool:
-        """Letters look for a choice also where there is no search field yet."""
+        """Start searching when letters are typed without a search field."""
         if self.field.isVisible() or not event.text().strip() or not event.text().isprintable():
             return False
         self.field.show()
@@ -218,12 +219,12 @@ class PickerMenu(QFrame):
 
 
 class Picker(QPushButton):
-    """The button. The wheel does nothing; Enter, Space and the arrow keys open the menu. The text ends in … where there is little room.
+    """The button. It ignores the wheel; Enter, Space and the arrow keys open the menu. Its text may be elided.
 
     Signals:
-        chosen: the key of what a person picked; also of what was chosen already.
+        chosen: the key of the selected item, even if unchanged.
         starred: a key, and whether it is a favourite now.
-        closed: the menu is shut.
+        closed: the menu was closed.
     """
 
     chosen = Signal(str)
@@ -246,7 +247,7 @@ class Picker(QPushButton):
         bind(self._show_text, on="look")
 
     def set_choices(self, choices: Sequence[PickerItem], key: str, text: str | None = None) -> None:
-        """What can be chosen and what is; ``text`` is shown on the button instead of the choice's own."""
+        """Set the items and the selected one; ``text`` is shown on the button instead of the item's own."""
         self.choices, self.key = tuple(choices), key
         chosen = next((each for each in choices if each.key == key), None)
         self._full_text = visible(text if text is not None else chosen.text if chosen is not None else "")
@@ -256,11 +257,11 @@ class Picker(QPushButton):
 
     @property
     def full_text(self) -> str:
-        """What is chosen, whole."""
+        """The full text of the selection."""
         return self._full_text
 
     def open(self) -> None:
-        """Show the menu; without any choice it says so."""
+        """Show the menu; without items it says so."""
         if self._menu is None:
             self._menu = PickerMenu(self)
             self._menu.chosen.connect(self.chosen)
@@ -271,7 +272,7 @@ class Picker(QPushButton):
 
     @property
     def menu_open(self) -> PickerMenu | None:
-        """The menu while it is shown."""
+        """The menu while open."""
         return self._menu if self._menu is not None and self._menu.isVisible() else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -280,9 +281,8 @@ class Picker(QPushButton):
         else:
             super().keyPressEvent(event)
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
-        """As wide as the chosen text."""
+        """As wide as the selected text."""
         return QSize(min(self._width(self._full_text), theme().px(220)), theme().px(28))
 
     def minimumSizeHint(self) -> QSize:

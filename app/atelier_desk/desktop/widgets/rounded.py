@@ -1,4 +1,4 @@
-"""Round corners for windows that float: popups of combo boxes and the command palette."""
+"""Rounded corners of floating windows: popups of combo boxes and the command palette."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.theme import theme
 
 RADIUS = 8
-"""Of the popups of combo boxes, in logical pixels: that of their style."""
+"""Radius for popups of combo boxes, in logical pixels, as in their style."""
 
 
 def round_popup(window: QWidget, radius: int = RADIUS) -> None:
-    """Cut the corners off a window of its present size.
+    """Mask the corners of a window at its current size.
 
-    A mask works without a compositor too, where a translucent window has black corners. Nothing is cut where popups are square.
+    A mask works without a compositor too, where a translucent window has black corners. No effect if popups are
+    square.
     """
     if theme().square_popups:
         return

@@ -1,4 +1,4 @@
-"""What rows are painted with: fonts with their measures, the ground, icons, dots, and lines of text that are cut where they do not fit."""
+"""Painting of rows: fonts with metrics, backgrounds, icons, dots, and elided lines of text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from atelier_desk.support.text import visible
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 BEFORE = 24
-"""Characters that stay before the first marked word when a text is too long for its line."""
+"""Characters kept before the first match when a text is too long for its line."""
 
 
 class Face(NamedTuple):
-    """A font with its measures; ``height`` of a line in pixels."""
+    """A font with its metrics; ``height`` of a line in pixels."""
 
     font: QFont
     metrics: QFontMetrics
@@ -35,18 +35,18 @@ def _faces(_scale: float, size: int, weight: int, mono: bool) -> Face:
 
 
 def face(size: int, weight: int = 400, mono: bool = False) -> Face:
-    """Of the theme's font at the scale of the moment: measuring a row makes no font."""
+    """The theme's font at the current scale, cached for measuring rows."""
     return _faces(theme().scale, size, weight, mono)
 
 
 def quiet(marked: bool) -> str:
-    """The colour of what is said quietly in a row, which can be read on a coloured ground too."""
+    """The colour of subdued text in a row, readable on a coloured background too."""
     return "muted_text" if marked else "muted"
 
 
 def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: Face) -> None:
-    """One line of text, from a little before the first word of ``needle`` on, with those words marked and in bold."""
-    look, text = theme(), visible(" ".join(text.split()))
+    """A line of text starting shortly before the first word of ``needle``, with matches highlighted in bold."""
+    style, text = theme(), visible(" ".join(text.split()))
     metrics = shape.metrics
     found = word_places(text, needle)
     if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
@@ -54,14 +54,14 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
         found = word_places(text, needle)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
     form = QTextCharFormat()
-    form.setBackground(look.colour("warn_soft"))
-    form.setForeground(look.colour("text"))
+    form.setBackground(style.colour("warn_soft"))
+    form.setForeground(style.colour("text"))
     form.setFontWeight(QFont.Weight.Bold)
     _draw_formed(painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text")
 
 
 def draw_bold(painter: QPainter, line: QRect, text: str, found: Sequence[tuple[int, int]], shape: Face, role: str) -> None:
-    """One line of text with what stands at the places in bold, with an ellipsis where it does not fit."""
+    """A line of text with the given ranges in bold, elided if needed."""
     form = QTextCharFormat()
     form.setFontWeight(QFont.Weight.Bold)
     shown = shape.metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
@@ -87,14 +87,14 @@ def _draw_formed(
 
 
 def paint_ground(painter: QPainter, area: QRect, state: QStyle.StateFlag, marked: bool, framed: bool) -> None:
-    """A soft ground under what is marked, selected or under the pointer, and a frame around what has the keyboard."""
-    look = theme()
+    """A soft background for marked, selected or hovered rows, and a frame around the focused one."""
+    style = theme()
     if marked or framed or state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(look.colour("accent_soft" if marked else "hover"))
+        painter.setBrush(style.colour("accent_soft" if marked else "hover"))
         painter.drawRoundedRect(area, 6, 6)
     if framed or state & QStyle.StateFlag.State_HasFocus:
-        painter.setPen(look.colour("muted" if framed else "accent"))
+        painter.setPen(style.colour("muted" if framed else "accent"))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
@@ -120,12 +120,12 @@ def paint_text(
     align: int = LEFT,
     mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
 ) -> None:
-    """One line, with an ellipsis where it does not fit."""
+    """A line of text, elided if needed."""
     painter.setFont(shape.font)
     painter.setPen(theme().colour(role))
     painter.drawText(place, align, shape.metrics.elidedText(visible(text), mode, place.width()))
 
 
 def _units(text: str) -> int:
-    """Length as Qt counts it."""
+    """Length in UTF-16 units, as Qt counts."""
     return len(text.encode("utf-16-le")) // 2

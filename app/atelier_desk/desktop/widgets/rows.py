@@ -1,4 +1,4 @@
-"""The rows of every list: a ``ListRow`` says what one shows, ``RowDelegate`` paints it and finds what of it is clicked."""
+"""Rows of lists: ``ListRow`` describes one, ``RowDelegate`` paints it and handles clicks."""
 
 from __future__ import annotations
 
@@ -37,22 +37,25 @@ from atelier_desk.desktop.widgets.row_paint import (
 from atelier_desk.support.text import visible
 
 RowRole = Qt.ItemDataRole.UserRole + 100
-"""A model index's ``ListRow``, where the delegate has no function that makes one."""
+"""Model role of the ``ListRow``, unless the delegate has a function that creates one."""
 INDENT, MARGIN, GAP = 14, 10, 8
-"""Pixels at 100 %: of a step to the right, beside a row, and between its parts. The scroll bar lies over the margin on the right."""
+"""Pixels at 100 %: per indentation level, beside a row, and between its parts.
+
+The scroll bar overlays the right margin.
+"""
 TITLE_SHARE = 0.7
-"""Of the first line, what a title may take at most while something stands beside it."""
+"""Maximum share of the first line for a title with something beside it."""
 END_SHARE = 0.4
-"""Likewise what stands at the end, while there is no room for all."""
+"""The same for the text at the end, if there is no room for all."""
 _APART = 1
-"""Pixels between the title and what is beneath it."""
+"""Pixels between the title and the next line."""
 _STATE = QStyle.StateFlag
 _Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)
 class RowAction:
-    """An icon at the end of a row that can be clicked; ``on_hover``: only there, in place of badge and dot, under the pointer."""
+    """A clickable icon at the end of a row; ``on_hover``: only under the pointer, replacing badge and dot."""
 
     name: str
     icon: str
@@ -60,32 +63,32 @@ class RowAction:
     on_hover: bool = False
 
 
-@dataclass(slots=True)  # not frozen: a list makes one for every row that it measures, and that takes nine times as long
+@dataclass(slots=True)  # not frozen, which takes nine times as long: a list creates one for every measured row
 class ListRow:
-    """What a row shows. Texts are cut where there is no room, and hidden characters in them are written out.
+    """The content of a row. Texts are elided if needed, and invisible characters are made visible.
 
     Attributes:
-        title: empty for a row that is a heading alone.
-        name: the title is a name, as of a file: where it does not fit it is cut in its middle.
-        trailing: quietly behind the title.
-        end: quietly at the right; it is cut at its beginning.
-        facts: quietly beneath the title.
-        lines: an excerpt beneath the title; ``code``: in the font of code.
-        needle: what is searched for: its words are in bold in title and lines.
-        note: in the accent colour beneath all.
-        heading: over the row.
-        icon: None leaves no place for one, an empty name leaves it free.
-        picture: in place of the icon, which becomes a dot of its colour in the corner.
-        icon_action: what a click on the icon is called; empty for none.
+        title: empty for a row that is only a heading.
+        name: the title is a name, such as a file's, which is elided in the middle.
+        trailing: subdued, after the title.
+        end: subdued, on the right; elided at its beginning.
+        facts: subdued, below the title.
+        lines: an excerpt below the title; ``code``: in the code font.
+        needle: the search text, highlighted in bold in title and lines.
+        note: in the accent colour below everything.
+        heading: above the row.
+        icon: None reserves no space, an empty name leaves it blank.
+        picture: replaces the icon, which becomes a dot of its colour in the corner.
+        icon_action: the action of a click on the icon; empty for none.
         colour: of the title.
-        wrap: lines that the title may take; then nothing stands beside it.
-        badge: a count of what waits, in the colour of a warning.
-        dot: colour of a dot at the right, where there is no badge.
-        marks: icons at the right.
-        marked: its ground is coloured; None: when it is selected.
-        framed: something is open for it.
-        said: all of it for a screen reader, where that is not its texts in their order.
-        tip: under the pointer; empty for title and facts.
+        wrap: maximum lines of the title; if set, nothing is beside it.
+        badge: a count of waiting items, in the warning colour.
+        dot: colour of a dot on the right, if there is no badge.
+        marks: icons on the right.
+        marked: its background is coloured; None: when selected.
+        framed: a menu is open for it.
+        said: its accessible text, if not its texts in order.
+        tip: tool tip; empty for title and facts.
     """
 
     title: str = ""
@@ -117,12 +120,12 @@ class ListRow:
 
     @property
     def spoken(self) -> str:
-        """All of it as one line, for a screen reader."""
+        """All its texts in one line, for a screen reader."""
         return self.accessible_text or ", ".join(filter(None, (self.heading, self.title, self.trailing, self.facts, self.end)))
 
 
 def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListRow) -> None:
-    """Make an item this row: its title as the text, all of it for a screen reader and as a tool tip."""
+    """Show a row in an item: its title as text, everything as accessible text and tool tip."""
     values = {
         Qt.ItemDataRole.DisplayRole: visible(row.title or row.heading),
         Qt.ItemDataRole.ToolTipRole: visible(row.tip or "\n".join(filter(None, (row.title, row.facts)))),
@@ -140,16 +143,18 @@ def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListR
 
 
 class RowDelegate(QStyledItemDelegate):
-    """Paints the rows of a list, and lets one be renamed in place. A row's height depends on its width only where its title wraps.
+    """Paints the rows of a list, and edits titles in place.
+
+    A row's height depends on its width only if its title wraps.
 
     Signals:
-        acted: an icon of this row was clicked, with the name of what it does.
+        acted: an icon of this row was clicked, with the name of its action.
 
     Args:
-        of: makes the row of an index; else it is its ``RowRole``.
+        of: creates the row of an index; default: its ``RowRole``.
         size: pixels of the title at 100 %.
-        pad: likewise above and below a row.
-        rename: accessible name of the field in which a title is changed, and its most characters.
+        pad: pixels above and below a row at 100 %.
+        rename: accessible name of the title's editor, and its maximum length.
     """
 
     acted = Signal(QModelIndex, str)
@@ -167,10 +172,9 @@ class RowDelegate(QStyledItemDelegate):
         self._view, self._of, self._size, self._pad, self._rename = view, of, size, pad, rename
 
     def row(self, index: _Index) -> ListRow:
-        """What is shown at an index."""
+        """The row of an index."""
         return self._of(index) if self._of is not None else index.data(RowRole) or ListRow(str(index.data() or ""))
 
-    # -- places -----------------------------------------------------------------------------------------------------------------
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         row = self.row(index)
         titles = len(self._titles(row, self._width())) if row.wrap > 1 else 1
@@ -182,15 +186,15 @@ class RowDelegate(QStyledItemDelegate):
 
     @staticmethod
     def _heading(row: ListRow) -> int:
-        """Height of the heading over a row."""
+        """Height of the heading above a row."""
         return face(12, 600).height + theme().px(GAP) if row.heading else 0
 
     def _width(self) -> int:
-        """For the text of a row that wraps; those have no icon."""
+        """Text width of a wrapping row, which has no icon."""
         return max(40, self._view.viewport().width() - 2 * theme().px(MARGIN))
 
     def _titles(self, row: ListRow, width: int) -> list[str]:
-        """The first lines of a title that wraps."""
+        """The first lines of a wrapping title."""
         text = visible(" ".join(row.title.split()))
         layout = QTextLayout(text, self._face(row.weight).font)
         layout.setTextOption(_WRAPPED)
@@ -200,23 +204,23 @@ class RowDelegate(QStyledItemDelegate):
             line.setLineWidth(width)
             starts.append(line.textStart())
         layout.endLayout()
-        units = text.encode("utf-16-le")  # Qt counts in those
+        units = text.encode("utf-16-le")  # Qt counts UTF-16 units
         parts = [units[2 * a : 2 * b].decode("utf-16-le") for a, b in zip(starts, [*starts[1:], len(units)], strict=True)]
         return [*parts[: row.wrap - 1], "".join(parts[row.wrap - 1 :])] if len(parts) > row.wrap else parts
 
     def _first_line(self, rect: QRect, row: ListRow) -> QRect:
-        """Where the first line of a row is, from the icon on."""
-        look = theme()
-        top = rect.top() + self._heading(row) + look.px(self._pad)
-        left = rect.left() + look.px(MARGIN + INDENT * row.depth)
-        return QRect(left, top, rect.right() + 1 - look.px(MARGIN) - left, self._face().height)
+        """The rectangle of a row's first line, including its icon."""
+        style = theme()
+        top = rect.top() + self._heading(row) + style.px(self._pad)
+        left = rect.left() + style.px(MARGIN + INDENT * row.depth)
+        return QRect(left, top, rect.right() + 1 - style.px(MARGIN) - left, self._face().height)
 
     def _icon(self, line: QRect) -> QRect:
         side = theme().px(self._size + 2)
         return QRect(line.left(), line.center().y() - side // 2 + 1, side, side)
 
     def _actions(self, line: QRect, row: ListRow, hovered: bool) -> list[tuple[RowAction, QRect]]:
-        """What can be clicked at the right, from there."""
+        """The clickable icons on the right."""
         side, right, placed = theme().px(16), line.right() + 1, []
         for action in row.actions:
             if hovered or not action.on_hover:
@@ -225,7 +229,7 @@ class RowDelegate(QStyledItemDelegate):
         return placed
 
     def action_at(self, index: _Index, place: QPoint) -> str:
-        """What a click at this place of the viewport does; empty where it is one on the row."""
+        """The action at this viewport position; empty for a click on the row itself."""
         row, rect = self.row(index), self._view.visualRect(index)
         line = self._first_line(rect, row)
         reach = theme().px(6)
@@ -242,7 +246,6 @@ class RowDelegate(QStyledItemDelegate):
                 return True
         return super().editorEvent(event, model, option, index)
 
-    # -- renaming ---------------------------------------------------------------------------------------------------------------
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         name, most = self._rename
         field = control(QLineEdit(parent), "rename-field", name=name)
@@ -254,7 +257,6 @@ class RowDelegate(QStyledItemDelegate):
         left = self._icon(self._first_line(rect, self.row(index))).right() + 2
         editor.setGeometry(left, rect.top(), rect.right() - left, max(rect.height(), editor.sizeHint().height()))
 
-    # -- painting ---------------------------------------------------------------------------------------------------------------
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         row, rect = self.row(index), QRect(option.rect)
         painter.save()
@@ -269,7 +271,7 @@ class RowDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_row(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag, row: ListRow) -> None:
-        look, line = theme(), self._first_line(rect, row)
+        style, line = theme(), self._first_line(rect, row)
         marked = bool(state & _STATE.State_Selected) if row.marked is None else row.marked
         muted = quiet(marked)
         paint_ground(painter, rect.adjusted(2, self._heading(row) + 1, -2, -1), state, marked, row.framed)
@@ -277,7 +279,7 @@ class RowDelegate(QStyledItemDelegate):
         if row.icon is not None:
             icon = self._icon(line)
             self._paint_icon(painter, icon, row)
-            left = icon.right() + 1 + look.px(GAP)
+            left = icon.right() + 1 + style.px(GAP)
         right = self._paint_right(painter, line, row, bool(state & _STATE.State_MouseOver))
         first = QRect(left, line.top(), right - left, line.height())
         colour = muted if row.colour == "muted" else row.colour
@@ -312,57 +314,57 @@ class RowDelegate(QStyledItemDelegate):
         paint_dot(painter, QRectF(place.right() + 1 - dot, place.bottom() + 1 - dot, dot, dot), row.role)
 
     def _paint_right(self, painter: QPainter, line: QRect, row: ListRow, hovered: bool) -> int:
-        """Actions, marks, and the badge or the dot; gives where they begin."""
-        look, right = theme(), line.right() + 1
+        """Paint actions, marks, and badge or dot; returns their left edge."""
+        style, right = theme(), line.right() + 1
         actions = self._actions(line, row, hovered)
         for action, place in actions:
             paint_symbol(painter, place, action.icon, action.role)
-            right = place.left() - look.px(GAP)
-        side = look.px(14)
+            right = place.left() - style.px(GAP)
+        side = style.px(14)
         for name in reversed(row.marks):
             paint_symbol(painter, QRect(right - side, line.center().y() - side // 2 + 1, side, side), name, "muted")
-            right -= side + look.px(GAP) // 2
+            right -= side + style.px(GAP) // 2
         if any(action.on_hover for action, _place in actions):
             return right
         if row.badge:
-            font, high = face(12, 600), look.px(18)
-            wide = max(high, font.metrics.horizontalAdvance(visible(row.badge)) + look.px(10))
+            font, high = face(12, 600), style.px(18)
+            wide = max(high, font.metrics.horizontalAdvance(visible(row.badge)) + style.px(10))
             place = QRect(right - wide, line.center().y() - high // 2 + 1, wide, high)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.colour("warn_soft"))
+            painter.setBrush(style.colour("warn_soft"))
             painter.drawRoundedRect(place, high / 2, high / 2)
             paint_text(painter, place, row.badge, font, "warn_text", int(Qt.AlignmentFlag.AlignCenter))
-            return place.left() - look.px(GAP)
+            return place.left() - style.px(GAP)
         if row.dot:
-            side = look.px(7)
+            side = style.px(7)
             paint_dot(painter, QRectF(right - side, line.center().y() - side / 2 + 1, side, side), row.dot)
-            return right - side - look.px(GAP)
+            return right - side - style.px(GAP)
         return right
 
     def _paint_first(self, painter: QPainter, first: QRect, row: ListRow, colour: str, muted: str) -> None:
-        """Title, what stands beside it and at the end: the end gives way to both, but keeps its share."""
+        """Paint title, trailing text and end: the end yields to both, but keeps its share."""
         font, small, gap = self._face(row.weight), face(12), theme().px(GAP)
-        title, beside, end = visible(row.title), visible(row.trailing), visible(row.end)
+        title, trailing, end = visible(row.title), visible(row.trailing), visible(row.end)
         names, others = font.metrics, small.metrics
         if end:
-            wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(beside) + gap if beside else 0)
+            wanted = names.horizontalAdvance(title) + gap + (others.horizontalAdvance(trailing) + gap if trailing else 0)
             room = min(others.horizontalAdvance(end) + 1, max(round(first.width() * END_SHARE), first.width() - wanted))
             place = QRect(first.right() + 1 - room, first.top(), room, first.height())
             paint_text(painter, place, end, small, muted, RIGHT, Qt.TextElideMode.ElideLeft)
             first = first.adjusted(0, 0, -room - gap, 0)
         mode = Qt.TextElideMode.ElideMiddle if row.name else Qt.TextElideMode.ElideRight
-        shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if beside else 1)))
+        shown = names.elidedText(title, mode, round(first.width() * (TITLE_SHARE if trailing else 1)))
         if row.needle and (found := found_places(row.needle, shown)):
             draw_bold(painter, first, shown, found, font, colour)
         else:
             paint_text(painter, first, shown, font, colour)
-        if beside and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
-            paint_text(painter, first.adjusted(left, 0, 0, 0), beside, small, muted)
+        if trailing and (left := names.horizontalAdvance(shown) + gap) < first.width() - theme().px(24):
+            paint_text(painter, first.adjusted(left, 0, 0, 0), trailing, small, muted)
 
 
 @cache
 def _hint(_scale: float, size: int, pad: int, heading: int, titles: int, small: int, lines: int, code: bool) -> QSize:
-    """Of rows with as much in them: a list has thousands of rows, of few kinds."""
+    """The size by content, cached: a list has thousands of rows, of few kinds."""
     below = small * face(12).height + lines * _excerpt_face(code).height
     return QSize(theme().px(80), heading + titles * face(size).height + (below and below + _APART) + 2 * theme().px(pad))
 

@@ -1,4 +1,4 @@
-"""The shade over a view, or a whole window, while something in front of it is to be answered."""
+"""The shade over a view or window while a dialog in front of it is open."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.bindings import bind
 _SHADOW = 14
 _OPENED = itertools.count(1)
 PAUSE_MS = 500
-"""A dialog gets the keyboard when no key was pressed for so long: who types when it opens writes on, and answers nothing."""
+"""A dialog takes the focus after this many milliseconds without a key, so that typing goes on and answers nothing."""
 
 
 class InFront(Protocol):
@@ -29,17 +29,17 @@ class InFront(Protocol):
     def isAncestorOf(self, child: QWidget) -> bool: ...
 
     def fit(self) -> None:
-        """Take size and place within the shade, its parent."""
+        """Set size and position within the shade, its parent."""
 
     def focus_first(self) -> None:
-        """Take the keyboard where the answer begins."""
+        """Focus the first input."""
 
     def focus_again(self) -> None:
-        """Take the keyboard where it was in the dialog."""
+        """Focus the widget in the dialog that last had the focus."""
 
 
 class Scrim(QWidget):
-    """``<name>``. Covers ``host``, follows its size, keeps clicks from it and holds the dialog in its middle."""
+    """``<name>``. Covers ``host``, follows its size, blocks clicks and centres the dialog."""
 
     def __init__(self, host: QWidget, name: str = "question-scrim") -> None:
         super().__init__(host)
@@ -62,7 +62,7 @@ class Scrim(QWidget):
         self.hide()
 
     def hold(self, dialog: InFront | None) -> None:
-        """Show this dialog, or nothing."""
+        """Show this dialog, or none."""
         self.dialog = dialog
         self.setVisible(dialog is not None)
         if dialog is not None:
@@ -76,7 +76,10 @@ class Scrim(QWidget):
             self._end_wait()
 
     def _await_pause(self, typed_in: QWidget | None) -> None:
-        """Leave the keyboard where somebody writes, else take it: keys that were meant for what is gone do nothing."""
+        """Leave the focus in a field while the user types, else take it.
+
+        Keys meant for the previous widget have no effect.
+        """
         self._end_wait()
         writes = typed_in is not None and typed_in.isVisible() and not self.isAncestorOf(typed_in)
         if typed_in is None or not writes or not typed_in.testAttribute(Qt.WidgetAttribute.WA_InputMethodEnabled):
@@ -94,18 +97,21 @@ class Scrim(QWidget):
         self._typed_in = None
 
     def give_keyboard(self) -> None:
-        """The dialog takes keys from now on."""
+        """Let the dialog take the focus from now on."""
         self._end_wait()
         if self.dialog is not None and self._in_front():
             self.dialog.focus_first()
 
     def _in_front(self) -> bool:
-        """Whether no other dialog of this window came later. Two that both held the keyboard would take it from each other for ever."""
+        """Whether this is the newest dialog of the window.
+
+        Two that hold the focus would take it from each other endlessly.
+        """
         shades = self.window().findChildren(Scrim)
         return not any(each.dialog is not None and each.dialog.isVisible() and each._opened > self._opened for each in shades)
 
     def _hold_focus(self, _old: QWidget | None, new: QWidget | None) -> None:
-        """What lies under the shade must not get the keyboard: whatever takes it there gives it back to the dialog."""
+        """Return the focus to the dialog when it goes to a widget under the shade."""
         if self.dialog is None or new is None or not self.dialog.isVisible() or new is self._typed_in:
             return
         if self._typed_in is not None and self.isAncestorOf(new):
@@ -114,7 +120,7 @@ class Scrim(QWidget):
             self.dialog.focus_again()
 
     def leave(self) -> None:
-        """Stop following the host; before it is deleted."""
+        """Stop following the host, before it is deleted."""
         self._host.removeEventFilter(self)
         self.hide()
         self.deleteLater()
@@ -136,14 +142,14 @@ class Scrim(QWidget):
         return False
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """A click beside the dialog does nothing but give it the keyboard back."""
+        """A click beside the dialog only returns the focus to it."""
         if self.dialog is not None:
             self._end_wait()
             self.dialog.focus_again()
         event.accept()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Before the pause nobody has pressed a key for the dialog."""
+        """Before the pause ends, keys are not meant for the dialog."""
         self._pause.start(PAUSE_MS)
         event.accept()
 

@@ -1,4 +1,4 @@
-"""The list of what a search finds: in the command palette, the menus of pickers, completion, and every window to search in."""
+"""The result list of searches: in command palette, pickers, completion, and search windows."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.support.i18n import N_
 
 PAGE = 8
-"""Lines that Page Up and Page Down go."""
+"""Rows per Page Up and Page Down."""
 _VALUE = Qt.ItemDataRole.UserRole
 _MOVES: dict[int, int] = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: PAGE, Qt.Key.Key_PageUp: -PAGE}
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 class SearchList(QListView):
-    """``<name>-list``, and beside it ``<name>-nothing``, which takes its place while there is nothing in it.
+    """``<name>-list`` and ``<name>-nothing``, which replaces it while empty.
 
-    Headings cannot be chosen and are passed over. The keyboard stays in the field, whose keys are handed on to ``key``.
+    Headings cannot be selected and are skipped. The focus stays in the field, whose keys are passed to ``key``.
 
     Signals:
-        chosen: the value of a line, by Enter or a click; where a click only selects, by a double click.
-        acted: the value of a line, and the name of the action whose icon was clicked.
+        chosen: the value of a row, by Enter or click; by double click if a click only selects.
+        acted: the value of a row, and the name of the action whose icon was clicked.
 
     Args:
-        field: its keys move in the list while that is shown.
-        nothing: what is said in place of an empty list; None where who uses it says that.
-        tab: the keyboard can come into it too, as in a window that stays open.
-        pad: pixels above and below a line, at 100 %.
+        field: its keys move in the list while the list is visible.
+        nothing: the text in place of an empty list; None if the owner shows one.
+        tab: the list can be focused too, as in a window that stays open.
+        pad: pixels above and below a row, at 100 %.
     """
 
     chosen = Signal(object)
@@ -64,7 +64,7 @@ class SearchList(QListView):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if tab else Qt.FocusPolicy.NoFocus)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumHeight(1)  # of its own it would not be lower than three lines
+        self.setMinimumHeight(1)  # the default would be three rows
         OverlayBar(self)
         self._has_empty_text = nothing is not None
         self.nothing = control(label("", "muted", parent, wrap=True), f"{name}-nothing", nothing)
@@ -77,7 +77,10 @@ class SearchList(QListView):
         bind(self.scheduleDelayedItemsLayout)
 
     def fill(self, groups: Iterable[tuple[str, Iterable[tuple[ListRow, object]]]]) -> None:
-        """Show these lines with their values under their headings; an empty heading is none. The first line is the current one."""
+        """Show these rows with their values under headings; an empty heading is omitted.
+
+        The first row becomes current.
+        """
         self.rows.clear()
         for title, lines in groups:
             if title:
@@ -97,29 +100,28 @@ class SearchList(QListView):
             self.setVisible(self.rows.rowCount() > 0)
 
     def height_of(self, most: int) -> int:
-        """Pixels of the lines there are, of ``most`` at most."""
+        """Height in pixels of the rows, at most ``most`` of them."""
         return sum(self.sizeHintForRow(row) for row in range(min(most, self.rows.rowCount()))) + 2 * self.frameWidth()
 
-    # -- the current line -------------------------------------------------------------------------------------------------------
     @property
     def current(self) -> Any:
-        """The value of the current line, None where there is none."""
+        """The value of the current row, None if there is none."""
         return self.value(self.currentIndex())
 
     @staticmethod
     def value(index: QModelIndex) -> Any:
-        """That of a line, None of a heading and beside the list."""
+        """The value of a row, None for a heading or an invalid index."""
         return index.data(_VALUE) if index.isValid() else None
 
     def lines(self) -> list[int]:
-        """The rows that can be chosen."""
+        """The indexes of selectable rows."""
         return list(filter(self._is_line, range(self.rows.rowCount())))
 
     def _is_line(self, row: int) -> bool:
         return bool(self.rows.index(row, 0).flags() & Qt.ItemFlag.ItemIsSelectable)
 
     def select_row(self, row: int) -> None:
-        """Make it the current one, in view; the first of a group with the heading above it."""
+        """Make a row current and scroll to it; for the first of a group, with its heading."""
         index = self.rows.index(row, 0)
         self.setCurrentIndex(index)
         if not index.isValid():
@@ -129,20 +131,19 @@ class SearchList(QListView):
         self.scrollTo(index)
 
     def step(self, by: int) -> None:
-        """To another line, over headings; a single step goes round."""
+        """Move to another row, skipping headings; single steps wrap around."""
         lines, row = self.lines(), self.currentIndex().row()
         if lines:
             place = lines.index(row) + by if row in lines else 0
             self.select_row(lines[place % len(lines) if abs(by) == 1 else min(max(place, 0), len(lines) - 1)])
 
     def choose(self) -> None:
-        """Take the current line."""
+        """Choose the current row."""
         if (value := self.current) is not None:
             self.chosen.emit(value)
 
-    # -- keys and clicks --------------------------------------------------------------------------------------------------------
     def key(self, event: QKeyEvent) -> bool:
-        """Move or choose by a key of the field; whether it was one for the list."""
+        """Move or choose by a key of the field; returns whether the list handled it."""
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             return False
         if event.key() in _MOVES:

@@ -1,4 +1,4 @@
-"""The text a person selected in whatever has the keyboard focus."""
+"""The selected text of the focused widget."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QTextEdit, QWid
 
 
 def selected_text(widget: QWidget | None) -> str:
-    """The selection of a text, a field or a label; empty when there is none. Passwords are nobody's to copy."""
+    """The selection of a text, field or label; empty if there is none, and for passwords."""
     if isinstance(widget, QPlainTextEdit | QTextEdit):
-        # Qt has its own signs for ends of paragraphs and lines.
+        # Qt uses special characters for paragraph and line ends.
         return widget.textCursor().selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
     if isinstance(widget, QLineEdit):
         return widget.selectedText() if widget.echoMode() is QLineEdit.EchoMode.Normal else ""

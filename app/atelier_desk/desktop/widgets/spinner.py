@@ -1,4 +1,4 @@
-"""A small turning arc: something works."""
+"""A spinner: a small turning arc."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STEP_MS = 60
 
 
 class Spinner(QWidget):
-    """Turns while it is shown, where the system allows motion; costs nothing hidden."""
+    """Turns while visible, unless reduced motion is set; costs nothing while hidden."""
 
     def __init__(self, parent: QWidget | None = None, size: int = 14) -> None:
         super().__init__(parent)
@@ -27,7 +27,8 @@ class Spinner(QWidget):
         return QSize(side, side)
 
     def showEvent(self, event: QShowEvent) -> None:
-        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration):  # 0: the system asks for no motion
+        # 0: the system requests reduced motion.
+        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration):
             self._timer = self._timer or self.startTimer(_STEP_MS)
         super().showEvent(event)
 

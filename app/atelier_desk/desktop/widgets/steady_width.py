@@ -1,4 +1,4 @@
-"""What scrolls keeps its width when a scroll bar comes."""
+"""Keeps the width of scrolled content when a scroll bar appears."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from shiboken6 import isValid
 
 
 class SteadyWidth(QObject):
-    """The vertical scroll bar of an area takes its room from the right margin of what it scrolls, so that nothing moves beside it.
+    """Takes the space of an area's vertical scroll bar from the content's right margin, so that nothing moves.
 
-    It follows the bar's range, by which Qt shows and hides it, and not its events: the last of those come while the area is destroyed,
-    when the layout is gone.
+    It follows the bar's range, by which Qt shows and hides it, not its events: the last of those arrive while the
+    area is destroyed and the layout no longer exists.
 
     Args:
         layout: of the scrolled widget; its right margin is at least as wide as a scroll bar.
@@ -24,7 +24,7 @@ class SteadyWidth(QObject):
         area.verticalScrollBar().rangeChanged.connect(self._fit)
 
     def _fit(self, least: int, most: int) -> None:
-        if not isValid(self._area) or not isValid(self._layout):  # the whole window is being destroyed
+        if not isValid(self._area) or not isValid(self._layout):  # the window is being destroyed
             return
         margins = self._layout.contentsMargins()
         margins.setRight(max(0, self._right - (self._area.verticalScrollBar().sizeHint().width() if most > least else 0)))
@@ -33,10 +33,10 @@ class SteadyWidth(QObject):
 
 
 class OverlayBar(QScrollBar):
-    """``overlay-bar``: the vertical scroll bar of a list, drawn over the right edge of its rows instead of beside them: columns stay where
-    they are when it comes. The list's own bar is hidden and keeps range and value.
+    """``overlay-bar``: a list's vertical scroll bar, drawn over the right edge of its rows.
 
-    Rows leave the last 8 px of their width free. Made in the list's constructor; it goes with the list.
+    So columns do not move when it appears. The list's own bar is hidden and keeps range and value. Rows leave their
+    last 8 px free. Created in the list's constructor; deleted with the list.
     """
 
     def __init__(self, area: QAbstractScrollArea) -> None:
@@ -52,11 +52,11 @@ class OverlayBar(QScrollBar):
         self._follow(own.minimum(), own.maximum())
 
     def _follow(self, least: int, most: int) -> None:
-        if not isValid(self) or not isValid(self._area):  # the whole window is being destroyed
+        if not isValid(self) or not isValid(self._area):  # the window is being destroyed
             return
-        # Asked for each time: the wrapper of a bar that Qt itself made can become invalid while the bar lives.
+        # Queried each time: the wrapper of a bar created by Qt can become invalid while the bar lives.
         own = self._area.verticalScrollBar()
-        value = own.value()  # the new range may cut this bar's, which must not move the list
+        value = own.value()  # the new range may clamp this bar's value, which must not move the list
         self.setPageStep(own.pageStep())
         self.setSingleStep(own.singleStep())
         self.setRange(least, most)

@@ -1,4 +1,4 @@
-"""What in a widget takes the keyboard, in the order in which it is read."""
+"""The focusable widgets of a container in reading order."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 
 def tab_stops(within: QWidget) -> list[QWidget]:
-    """The widgets inside ``within`` that Tab stops at, hidden ones too, from top to bottom and from left to right.
+    """The tab stops inside ``within``, including hidden ones, from top to bottom and left to right.
 
-    Never ask ``nextInFocusChain`` or ``previousInFocusChain`` for it: the binding makes what they return a child of what was asked, the
-    main window too. When a card goes, all that Qt itself made in the window (scroll bars, tab bars, menus, actions) then counts as deleted.
+    Never use ``nextInFocusChain`` or ``previousInFocusChain`` for this: PySide6 makes their result a child of the
+    receiver, even the main window. When a card is deleted, everything created by Qt in the window (scroll bars, tab
+    bars, menus, actions) then counts as deleted.
     """
     found = [each for each in within.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
     return sorted(found, key=lambda each: each.mapTo(within, QPoint()).toTuple()[::-1])
 
 
 def chain(before: QWidget, stops: Iterable[QWidget]) -> None:
-    """Let Tab go from ``before`` through these, in this order."""
+    """Set the tab order: ``before``, then these, in order."""
     for stop in stops:
         QWidget.setTabOrder(before, stop)
         before = stop
 
 
 def entrance(part: QWidget) -> QWidget:
-    """What takes the keyboard in a part of the window that takes none itself: the list it is about, else its first control."""
+    """The widget to focus in a part of the window: its main list, else its first control."""
     if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
         return part
     usable = [each for each in part.findChildren(QWidget) if each.isVisible() and each.isEnabled()]

@@ -1,4 +1,4 @@
-"""The look and the ways of every table: whole rows, no grid, smooth scrolling; Tab leaves it, and a frame shows where the keyboard is."""
+"""Common style and behaviour of tables: row selection, no grid, smooth scrolling, Tab leaves, visible focus frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RADIUS = 6
 
 
 class FramedDelegate(QStyledItemDelegate):
-    """A cell as ever, with a frame in the accent colour around it, or around its row, while the keyboard is there."""
+    """A cell with an accent frame around it, or around its row, while focused."""
 
     def __init__(self, table: QTableView, *, cells: bool) -> None:
         super().__init__(table)
@@ -20,14 +20,14 @@ class FramedDelegate(QStyledItemDelegate):
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
-        option.state &= ~QStyle.StateFlag.State_HasFocus  # the style's own mark is hardly seen
+        option.state &= ~QStyle.StateFlag.State_HasFocus  # the style's own mark is barely visible
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().paint(painter, option, index)
         self.frame(painter, option, index)
 
     def frame(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
-        """Draw this cell's part of the frame, if it has any."""
+        """Draw this cell's part of the frame, if any."""
         current = self._table.currentIndex()
         if not self._table.hasFocus() or index.row() != current.row() or (self._cells and index.column() != current.column()):
             return
@@ -46,8 +46,9 @@ class FramedDelegate(QStyledItemDelegate):
 
 
 def style_table(table: QTableView, *, cells: bool = False) -> None:
-    """Give a new table the looks and ways that all have. Columns, heights and what can be edited are its own; ``cells``: the keyboard goes
-    from cell to cell, else from row to row.
+    """Set up a new table; columns, heights and editing are left to the caller.
+
+    ``cells``: the focus moves by cells, else by rows.
     """
     table.verticalHeader().hide()
     table.horizontalHeader().setHighlightSections(False)

@@ -1,4 +1,4 @@
-"""Short messages over the lower edge of a window, with one action such as Undo."""
+"""Toasts over the lower edge of a window, with an action such as Undo."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from atelier_desk.support.i18n import N_, _
 
 DEFAULT_MS = 6000
 SEEN_MS = 10_000
-"""How long a message that must be seen stays before somebody who came back to the window."""
+"""Milliseconds a lasting message stays once the user is back at the window."""
 _AIR = 8
-"""Pixels between a message and what it may not cover."""
+"""Pixels between a message and what it must not cover."""
 WIDEST = 520
-"""Pixels after which a message goes on on a second line."""
+"""Width in pixels from which a message wraps."""
 
 
 class Toast(QFrame):
-    """One message; ``expired`` runs when it goes away without its action having been used. A ``lasting`` one can be closed.
+    """A message; ``expired`` runs when it disappears without its action being used. A ``lasting`` one can be closed.
 
     Signals:
-        gone: it went away, used or not.
+        gone: it disappeared, used or not.
     """
 
     gone = Signal()
@@ -62,7 +62,7 @@ class Toast(QFrame):
             words, also = second
             other = QPushButton(words, self)
             other.setObjectName("toast-second")
-            other.clicked.connect(lambda *_: also())  # it stays: both may be wanted
+            other.clicked.connect(lambda *_: also())  # it stays: both actions may be used
             row.addWidget(other)
         if lasting:
             close = IconButton("x", N_("Close"), self, role="on_accent")
@@ -74,13 +74,13 @@ class Toast(QFrame):
         self.timer.timeout.connect(self.dismiss)
 
     def set_message(self, text: str) -> None:
-        """Another text, such as how far something is; an error's follows the language."""
+        """Change the text, for example of progress; an error's follows the language."""
         bind_text(self._label, made(text))
         bind_text(self, name=made(text))
         self._fit()
 
     def _fit(self) -> None:
-        """Go on on a second line where one would be too long."""
+        """Wrap to a second line if too long."""
         words = self._label
         words.setWordWrap(False)
         words.setMinimumWidth(0)
@@ -90,7 +90,7 @@ class Toast(QFrame):
         self.adjustSize()
 
     def dismiss(self) -> None:
-        """Go away now; a second time nothing happens."""
+        """Close now; no effect when closed."""
         if self._over:
             return
         self._over = True
@@ -109,11 +109,10 @@ class Toast(QFrame):
 
 
 class ToastHost(QObject):
-    """Shows at most one toast over ``window``, centred above its lower edge, or above that of a part of it (``stand_over``).
-    ``undo`` is what can be brought back.
+    """Shows at most one toast over ``window``, centred above its lower edge, or a part's (``stand_over``).
 
-    A new one takes the place of the one that is there, which is over then; but a lasting one comes back after it, and its time runs
-    only while the window is in front.
+    ``undo`` holds what can be restored. A new toast replaces the current one, which is closed; but a lasting one
+    returns after it, and its time runs only while the window is active.
     """
 
     def __init__(self, window: QWidget, bottom: int = 24) -> None:
@@ -127,15 +126,21 @@ class ToastHost(QObject):
         window.installEventFilter(self)
 
     def stand_over(self, part: QWidget, clear_of: Callable[[], int] = lambda: 0, *, watched: QWidget | None = None) -> None:
-        """Centre messages on this part of the window from now on; ``clear_of`` gives the pixels at its lower edge that they may not cover,
-        which are others when ``watched`` moves or grows."""
+        """Centre messages over this part of the window.
+
+        ``clear_of`` returns the pixels at its lower edge that must stay visible, which change when ``watched`` moves
+        or grows.
+        """
         self._over, self._clear_of = part, clear_of
         for widget in filter(None, (part, watched)):
             widget.installEventFilter(self)
         self._place()
 
     def offer_undo(self, text: str, undo: Callable[[], object]) -> Toast:
-        """Say that something was deleted. ``undo`` is called once, by the message's button or by the undo key, also after it went away."""
+        """Announce a deletion.
+
+        ``undo`` is called once, by the message's button or the shortcut, even after it disappeared.
+        """
         entry = self.undo.push(text, undo)
         toast = self.show(text, _("Undo"), lambda: self.undo.undo(entry))
         entry.done = toast.dismiss
@@ -153,8 +158,10 @@ class ToastHost(QObject):
         duration_ms: int = DEFAULT_MS,
         lasting: bool = False,
     ) -> Toast:
-        """Replace the current toast; ``second`` is another button, ``expired`` runs when this one leaves unused. A ``lasting`` one waits
-        for somebody to see it."""
+        """Replace the current toast; ``second`` is another button, ``expired`` runs if no action is used.
+
+        A ``lasting`` one waits until it was seen.
+        """
         for toast in [each for each in self._toasts if not each.lasting]:
             toast.dismiss()
         for toast in self._toasts:
@@ -164,14 +171,14 @@ class ToastHost(QObject):
         toast.expired = expired
         toast.timer.setInterval(max(duration_ms, SEEN_MS) if lasting else duration_ms)
         toast.gone.connect(lambda: self._discard(toast))
-        toast.installEventFilter(self)  # in another language it is wider or narrower
+        toast.installEventFilter(self)  # its width depends on the language
         self._toasts.append(toast)
         self._bring_up(toast)
         return toast
 
     @property
     def current(self) -> Toast | None:
-        """The one that is in sight."""
+        """The visible toast."""
         return self._toasts[-1] if self._toasts else None
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -190,7 +197,7 @@ class ToastHost(QObject):
         self._count(toast)
 
     def _count(self, toast: Toast) -> None:
-        """Let its time run, unless it waits for somebody to see it."""
+        """Start its timer, unless it waits to be seen."""
         if toast.lasting and not self._window.isActiveWindow():
             toast.timer.stop()
         else:
@@ -205,7 +212,7 @@ class ToastHost(QObject):
             toast.move(max(0, min(left, self._window.width() - toast.width())), max(0, top))
 
     def _lift(self) -> int:
-        """The distance to the lower edge, which grows half as much as the text: so do the fields that a toast stands above."""
+        """The distance to the lower edge, which grows half as much as the text, like the fields below toasts."""
         least = round(self._bottom * (1 + (theme().scale - 1) / 2))
         clear = self._clear_of()
         return max(least, clear + _AIR) if clear else least

@@ -1,4 +1,4 @@
-"""What was deleted in a window and can be brought back: the button of a message and Ctrl+Z take from the same stack."""
+"""Undo of deletions in a window: toast buttons and Ctrl+Z use the same stack."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit
 from shiboken6 import isValid
 
 DEPTH = 50
-"""Deletes that are remembered; the oldest goes first."""
+"""Maximum number of deletions remembered; the oldest is dropped."""
 
 
 @dataclass(eq=False)
 class Undoable:
-    """One delete: what is said of it, what brings it back, and what is to go away when that was done."""
+    """A deletion: its message, the function that restores it, and what to close afterwards."""
 
     text: str
     undo: Callable[[], object]
@@ -24,13 +24,13 @@ class Undoable:
 
 
 class UndoStack(QObject):
-    """The deletes of one window, the newest last.
+    """The deletions of a window, newest last.
 
-    Ctrl+Z in a text field undoes typing as long as there is some to undo, and a delete after that: the focus is in the composer as soon
-    as a workflow was deleted.
+    Ctrl+Z in a text field undoes typing first, then deletions: after deleting a workflow the focus is in the
+    composer.
 
     Signals:
-        changed: there is something to undo now, or nothing any more.
+        changed: whether there is anything to undo.
     """
 
     changed = Signal(bool)
@@ -49,14 +49,14 @@ class UndoStack(QObject):
         return len(self._entries)
 
     def push(self, text: str, undo: Callable[[], object]) -> Undoable:
-        """Remember a delete."""
+        """Push a deletion."""
         entry = Undoable(text, undo)
         self._entries = [*self._entries, entry][-DEPTH:]
         self.changed.emit(True)
         return entry
 
     def undo(self, entry: Undoable | None = None) -> None:
-        """Bring back this one, or the newest; one that was brought back already is left alone."""
+        """Restore this deletion, or the newest; no effect if already restored."""
         if entry is None:
             entry = self._entries[-1] if self._entries else None
         if entry is None or entry not in self._entries:
@@ -67,7 +67,8 @@ class UndoStack(QObject):
         entry.undo()
 
     def _on_focus(self, _old: QWidget | None, now: QWidget | None) -> None:
-        if self._field is not None and isValid(self._field):  # a field that is being deleted gives up the focus as its last action
+        # A field being deleted gives up the focus as its last action.
+        if self._field is not None and isValid(self._field):
             self._field.removeEventFilter(self)
         self._field = None
         if isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit) and now.window() is self._window:
@@ -80,7 +81,7 @@ class UndoStack(QObject):
         )
         if not ours or not self._entries or _typing_to_undo(watched):
             return False
-        event.ignore()  # the field would claim the key, though it has nothing to do with it
+        event.ignore()  # the field would claim the key without using it
         return True
 
 

@@ -1,4 +1,4 @@
-"""Where lines are broken. A long run of letters without a blank (a key, packed data) would be measured to its end for each of its lines."""
+"""Line breaking. In a long run without blanks (a key, encoded data) every line would be measured to the run's end."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from atelier_desk.desktop.widgets.enter import sends
 
 LONG_RUN = re.compile("[\\S\xa0\u2007\u202f]{1000}")
-"""Blanks that no line is broken at are part of a run."""
+"""No-break spaces are part of a run."""
 
 
 def wrap_mode(text: str) -> QTextOption.WrapMode:
-    """At words, and inside one that is too long; anywhere where a text has a run of 1 000 letters or more."""
+    """At words, and inside long words; anywhere if a text has a run of 1 000 or more characters."""
     if LONG_RUN.search(text):
         return QTextOption.WrapMode.WrapAnywhere
     return QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
 
 
 class TextField(QPlainTextEdit):
-    """A field for text that may be from elsewhere: one long run of letters is broken anywhere before it is laid out.
+    """A field for untrusted text: a long run is broken anywhere before it is laid out.
 
     Attributes:
-        enter_sends: Enter is left to what the field stands in, and Shift+Enter breaks the line.
+        enter_sends: Enter is left to the field's container, and Shift+Enter breaks the line.
     """
 
     def __init__(self, text: str | QWidget | None = "", parent: QWidget | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The files that are shown in a browser: gone with their program, at the latest at the next start."""
+"""Files shown in a browser are deleted when the program ends, at the latest at the next start."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     assert again.fit(700) == closed
 
 
-def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_an_open_card_names_untrusted_sources(qtbot: QtBot, host: TranscriptHost) -> None:
     call = Call("c1", "Page", {}, "ok", {}, taint="evil.example")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     card.toggle()
@@ -72,7 +72,7 @@ def test_an_open_card_says_what_was_read_from_outside(qtbot: QtBot, host: Transc
 
 
 def test_an_error_is_read_without_scrolling_sideways(qtbot: QtBot, host: TranscriptHost) -> None:
-    """Its sentences were cut at the card's edge like code; each is broken at words now, and none of its lines is cut below."""
+    """Its sentences wrap at words instead of being cut at the card's edge like code."""
     said = "Invalid arguments for run_command: modifies_files is required; it requires command, modifies_files. " * 3 + "\nSecond."
     call = Call("c1", "t", {"command": "make"}, "error", {"success": False, "code": "x", "error": said}, error=said)
     widget = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host)
@@ -228,7 +228,7 @@ def test_a_call_that_a_rule_denies_is_no_failure(qtbot: QtBot, host: TranscriptH
     assert "Your rule “read_file(.env)” forbids it." in [each.code for each in card._cards]
 
 
-def test_a_call_over_its_time_is_told_in_the_readers_language(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host: TranscriptHost) -> None:
     result = {"success": False, "error": "for the model", "code": "timeout", "timeout_s": 60.0}
     call = Call("c1", "slow", {}, "timeout", result, error="for the model")
     i18n.set_language("fr")
@@ -485,7 +485,7 @@ def test_a_sent_file_stands_under_its_name_and_opens(qtbot: QtBot, host: Transcr
     assert "16 caractères" in buttons[0].text()
 
 
-def test_a_question_says_to_a_screen_reader_what_is_asked(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_a_question_is_readable_by_a_screen_reader(qtbot: QtBot, host: TranscriptHost) -> None:
     entry = Entry("a", "assistant", run_id="r", asked=(QuestionRow("q", "Which way?"),))
     card = show(qtbot, entry, host).findChild(QWidget, "question-card")
     assert card.accessibleName() == "Which way?, waiting for you"
@@ -548,7 +548,7 @@ def test_a_failed_call_shows_no_word_of_the_tool_alone() -> None:
     }
 
 
-def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBot, host: TranscriptHost) -> None:
+def test_an_error_card_names_the_cause_in_one_line(qtbot: QtBot, host: TranscriptHost) -> None:
     titles = {
         "query": "Internal error in Atelier",
         "internal_error": "Internal error in Atelier",
@@ -572,7 +572,7 @@ def test_an_error_card_says_whose_error_it_is_and_stands_in_one_line(qtbot: QtBo
     qtbot.waitUntil(below)
 
 
-def test_what_is_not_counted_yet_is_not_said_to_be_nothing() -> None:
+def test_unknown_counts_are_not_shown_as_zero() -> None:
     entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
     assert notice_words(entry)[-1] == "It had 5.8\u202fk tokens; older parts are sent shortened."
     entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}

@@ -1,4 +1,4 @@
-"""An error's card after the theme or the size of text changed."""
+"""Notices after changes of theme or text size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _theme() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_theme")
-def test_its_button_is_whole_after_the_theme_changed(qtbot: QtBot) -> None:
+def test_its_button_is_not_clipped_after_the_theme_changed(qtbot: QtBot) -> None:
     entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details={"code": "auth"}, actionable=True)
     card = NoticeCard(entry, TranscriptHost())
     qtbot.addWidget(card)
@@ -32,7 +32,7 @@ def test_its_button_is_whole_after_the_theme_changed(qtbot: QtBot) -> None:
     card.show()
 
     def whole() -> None:
-        retry = card.findChildren(QPushButton, "notice-retry")[-1]  # the ones before it go soon
+        retry = card.findChildren(QPushButton, "notice-retry")[-1]  # earlier ones are about to be deleted
         assert retry.height() >= retry.sizeHint().height()
         row = retry.parentWidget()
         assert row is not None
@@ -57,7 +57,7 @@ def test_what_a_person_took_from_a_run_is_a_quiet_line(qtbot: QtBot) -> None:
     ("details", "buttons"),
     [
         ({"code": "auth", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
-        ({"code": "auth"}, ["notice-retry"]),  # of an earlier version, which did not say whose key it was
+        ({"code": "auth"}, ["notice-retry"]),  # from an earlier version, without the provider
         ({"code": "overloaded", "provider": "Mine"}, ["notice-retry"]),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_refused_key_leads_to_the_settings_of_its_provider(qtbot: QtBot, detai
     assert wanted == (["Mine"] if len(buttons) > 1 else [])
 
 
-def test_at_a_limit_of_cost_it_says_what_the_request_may_cost_and_what_is_left(qtbot: QtBot) -> None:
+def test_at_a_cost_limit_it_shows_the_requests_cost_and_what_is_left(qtbot: QtBot) -> None:
     host = TranscriptHost()
     details = {"limit": "month", "value": 9.9912, "cap": 10.0, "needed": 0.01234, "left": 0.0088}
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)

@@ -1,4 +1,4 @@
-"""A picture of a result: opened large, saved, copied, dragged out."""
+"""Images of results: enlarged, saved, copied, dragged out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a result in the card of its call, and how far a call says it is."""
+"""Parts of a result in the card of its call, and the progress of a call."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_picture_is_shown_within_the_card_and_folds(qtbot: QtBot) -> None:
         (TextPart(title="Trace of it", text="long"), "Trace of it", "Trace of it"),
     ],
 )
-def test_each_part_says_what_it_is(qtbot: QtBot, part: ResultPart, words: str, french: str) -> None:
+def test_each_part_has_a_description(qtbot: QtBot, part: ResultPart, words: str, french: str) -> None:
     card = card_of(qtbot, Call("c", "edit", status="ok", parts=(part,)))
     (view,) = views(card)
     assert (view.button.text(), view.button.accessibleName()) == (words, words)
@@ -87,7 +87,7 @@ def test_each_part_says_what_it_is(qtbot: QtBot, part: ResultPart, words: str, f
     assert view.button.text() == french
 
 
-def test_a_kept_file_is_saved_where_the_person_wants_it(qtbot: QtBot) -> None:
+def test_a_stored_file_is_saved_to_a_chosen_place(qtbot: QtBot) -> None:
     part = ArtefactPart(name="plan.pdf", media_type="application/pdf", size=2048, sha256="0" * 64)
     card = card_of(qtbot, Call("c", "draw", status="ok", parts=(part,)))
     (view,) = views(card)
@@ -116,7 +116,7 @@ def test_parts_come_with_the_result(qtbot: QtBot) -> None:
     assert card.fit(600) > before
 
 
-def test_the_card_says_how_far_the_call_is_and_then_what_it_was(qtbot: QtBot) -> None:
+def test_the_card_shows_progress_and_then_the_result(qtbot: QtBot) -> None:
     presentation = Presentation(icon="no-such-icon", title="Tasks", summary=CallText(text="New task: {name}", params={"name": "x"}))
     call = Call("c", "TodoTool", presentation=presentation, progress=40, progress_text="40 of 100 files")
     card = card_of(qtbot, call)
@@ -142,7 +142,7 @@ def test_a_call_that_starts_agents_has_their_card(qtbot: QtBot) -> None:
 
 
 def printed(card: ToolCard) -> QTextDocument:
-    """What the card shows of a running call's output."""
+    """The output of a running call as shown by the card."""
     document = QTextDocument()
     document.setHtml(card._live.text())
     return document

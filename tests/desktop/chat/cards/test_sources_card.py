@@ -1,4 +1,4 @@
-"""The pages under an answer, and that they open in the browser alone."""
+"""Sources under an answer open only in the browser."""
 
 from __future__ import annotations
 

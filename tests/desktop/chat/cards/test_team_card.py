@@ -1,4 +1,4 @@
-"""The card of a call that started sub-agents: lanes, progress, reports, and what waits for a person."""
+"""The card of a call that started sub-agents: lanes, progress, reports, and requests to the user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     assert cid._figures.geometry().right() == bea._figures.geometry().right()
 
 
-async def test_a_batch_that_is_paused_says_so(team: Team) -> None:
+async def test_a_paused_batch_is_marked(team: Team) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     for number, run_id in enumerate(("bea", "cid"), 20):
         team.changes[run_id] = {"status": "paused"}
@@ -137,7 +137,7 @@ async def test_a_decided_approval_leaves_nothing_over_the_cards_and_the_keyboard
             assert hit is card or card.isAncestorOf(hit), f"{hit} lies over {card}"
 
 
-async def test_a_sub_agent_at_its_limit_says_which_and_can_be_raised(team: Team, qtbot: QtBot) -> None:
+async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, qtbot: QtBot) -> None:
     stopped = {"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=40)}
     team.changes["dot"] = stopped
     await team.feed(
@@ -184,7 +184,7 @@ async def test_stages_are_named_when_there_are_several(team: Team) -> None:
     assert card.lanes[1].head.accessibleName().startswith("Cid, planned")
 
 
-async def test_a_lanes_bar_tells_its_own_progress(team: Team) -> None:
+async def test_a_lanes_bar_shows_its_own_progress(team: Team) -> None:
     await team.feed(child(20, "cid", what="sub_agent_progress", progress=40))
     bar = team.find(TeamCard, "team-card").lanes[1].findChild(QProgressBar, "lane-progress")
     assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
@@ -205,7 +205,7 @@ async def test_an_unfolded_report_is_drawn_in_the_theme_of_the_moment(team: Team
     assert colour() != light
 
 
-async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_for_all(team: Team, qtbot: QtBot) -> None:
+async def test_the_lanes_of_a_large_batch_are_created_frame_by_frame_in_reserved_space(team: Team, qtbot: QtBot) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     before = card.fit(700)
     for number in range(12):
@@ -226,7 +226,7 @@ async def test_the_lanes_of_a_large_batch_are_made_frame_by_frame_in_room_kept_f
     assert tops == sorted(set(tops))
 
 
-async def test_agents_that_are_gone_while_lanes_are_made_leave_none_behind(team: Team, qtbot: QtBot) -> None:
+async def test_agents_removed_while_lanes_are_created_leave_none_behind(team: Team, qtbot: QtBot) -> None:
     card: TeamCard = team.find(TeamCard, "team-card")
     model = team.panel.team
     for number in range(12):

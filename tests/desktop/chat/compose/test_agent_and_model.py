@@ -1,4 +1,4 @@
-"""What the pickers list, and what a star and a choice leave behind."""
+"""The lists of the pickers, and the effects of favourites and choices."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def test_a_model_is_found_by_what_its_maker_calls_it_and_by_its_label() -> None:
         assert [each.key for each in matching(listed, needle)] == ["p/claude-sonnet-5"]
 
 
-def test_what_is_known_of_a_model_is_told() -> None:
+def test_known_facts_of_a_model_are_shown() -> None:
     assert describe(THINKER).replace("\u202f", " ") == "128.0 k tokens · $0.25 / $2.00"
     assert describe(ModelInfo(provider="p", name="m", price_input=0, price_output=0)) == "free"
     assert describe(MODELS[0]) == ""
-    assert [word for _icon, word in abilities(THINKER)] == ["tools", "thinking"]
+    assert [word for _icon, word in abilities(THINKER)] == ["tools", "reasoning"]
 
 
 async def loaded(qtbot: QtBot, workflow: Workflow | None = None) -> tuple[FakeAtelier, ChatHeader, WorkflowChoices]:
@@ -75,7 +75,7 @@ async def test_how_long_it_thinks_can_be_chosen_where_the_model_can_think(qtbot:
     assert last == Choices(provider="p", model="t", thinking=Thinking.HIGH)
 
 
-async def test_a_star_and_a_choice_are_kept_in_the_settings(qtbot: QtBot) -> None:
+async def test_a_favourite_and_a_choice_are_stored_in_the_settings(qtbot: QtBot) -> None:
     engine, header, _choices = await loaded(qtbot)
     header.models.starred.emit("p/t", True)
     header.models.chosen.emit("q/x/y")
@@ -100,8 +100,8 @@ async def test_what_the_command_line_chose_meanwhile_is_shown(qtbot: QtBot) -> N
     assert header.models.full_text == "t"
 
 
-async def test_a_window_that_no_server_told_is_the_one_that_runs_assume(qtbot: QtBot) -> None:
-    """The share of it was told while an agent worked, and went away as soon as it was done."""
+async def test_an_unknown_context_window_is_the_one_that_runs_assume(qtbot: QtBot) -> None:
+    """The share was shown while an agent ran, and disappeared when it was done."""
     _engine, _header, choices = await loaded(qtbot)
     assert choices.model == ("p", "m")
     assert choices.info is not None

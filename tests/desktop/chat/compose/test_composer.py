@@ -1,4 +1,4 @@
-"""Writing: Enter, Shift+Enter, growing, pictures, and what happens while the agent works."""
+"""Composing: Enter, Shift+Enter, growing, images, and what happens while the agent runs."""
 
 from __future__ import annotations
 
@@ -189,6 +189,6 @@ def test_the_placeholder_is_one_line(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: composer.field.placeholderText() == "Message An agent with quite a long name…")
     composer.resize(900, 120)
     qtbot.waitUntil(lambda: "Shift+Enter" in composer.field.placeholderText())
-    # What is beside the field takes its room later than the composer has its own.
+    # Widgets beside the field are laid out later than the composer.
     composer.field.setFixedWidth(200)
     qtbot.waitUntil(lambda: "Shift+Enter" not in composer.field.placeholderText(), timeout=2_000)

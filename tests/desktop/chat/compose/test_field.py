@@ -1,4 +1,4 @@
-"""What was sent before is a key away, and never in the way of the arrows."""
+"""Earlier messages are recalled by a key that does not interfere with the arrows."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_a_click_beside_the_text_is_one_into_it(qtbot: QtBot, composer: Composer
 
 
 @pytest.mark.parametrize(("width", "whole"), [(820, True), (420, False)])
-def test_a_hint_is_shown_whole_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
+def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer, width: int, whole: bool) -> None:
     theme().set_scale(150)
     composer.set_running(True)
     composer.resize(width, 200)

@@ -1,4 +1,4 @@
-"""The one rule of the keyboard: when what had it goes away, it is in the composer; what was given it on purpose keeps it."""
+"""The focus rule: when the focused widget disappears, the composer gets the focus; deliberate focus stays."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_button_that_goes_away_leaves_the_keyboard_to_the_composer(qtbot: QtBo
     qtbot.waitUntil(lambda: has(room.field))
 
 
-def test_what_was_given_the_keyboard_on_purpose_keeps_it(qtbot: QtBot, room: Room) -> None:
+def test_deliberate_focus_stays(qtbot: QtBot, room: Room) -> None:
     room.allow.setFocus()
     room.allow.hide()
     room.search.setFocus()
@@ -84,7 +84,7 @@ def test_after_a_dialog_it_is_there_wherever_it_was_before(qtbot: QtBot, room: R
     dialog.open()
     qtbot.waitUntil(dialog.isActiveWindow)
     dialog.reject()
-    room.activateWindow()  # what a window manager does
+    room.activateWindow()  # as a window manager does
     qtbot.waitUntil(lambda: has(room.field))
 
 
@@ -106,7 +106,7 @@ def test_a_click_on_a_button_leaves_the_keyboard_where_it_is(qtbot: QtBot, room:
 
 
 def test_a_letter_that_nobody_took_is_written_in_the_composer(qtbot: QtBot, room: Room) -> None:
-    view = QScrollArea(room)  # as the messages are: a click on a button in a card gives it the keyboard
+    view = QScrollArea(room)  # like the messages: a click on a button in a card focuses it
     view.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     view.show()
     view.setFocus()

@@ -1,4 +1,4 @@
-"""What agents may do without asking: one control, where one writes, kept with the workflow."""
+"""The permission profile: one control in the composer, stored with the workflow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ADA = Agent(id="ada", config=AgentConfig(name="Ada", provider="p", model="m"))
 
 
 class Shown:
-    """A chat with one agent; ``show`` puts a workflow into view."""
+    """A chat with one agent; ``show`` sets the workflow in view."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self.engine = FakeAtelier(agents={"list": [ADA], "default": ADA}, models={"list": []}, settings={"get": Settings()})
@@ -68,7 +68,7 @@ async def test_free_is_marked_in_the_menu_and_the_composer(shown: Shown) -> None
     assert looks(shown.picker) == ("picker", "Permissions: Plan")
 
 
-async def test_before_the_first_message_it_is_kept_for_the_workflow_to_come(shown: Shown) -> None:
+async def test_before_the_first_message_it_is_remembered_for_the_new_workflow(shown: Shown) -> None:
     await shown.show(None)
     shown.picker.chosen.emit("free")
     await settle()

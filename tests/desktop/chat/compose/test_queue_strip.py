@@ -1,4 +1,4 @@
-"""Messages that wait, above the composer."""
+"""Queued messages above the composer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def bench(qtbot: QtBot) -> Bench:
     return Bench(qtbot)
 
 
-async def test_what_waits_is_read_with_the_workflow_and_gone_with_it(bench: Bench) -> None:
+async def test_the_queue_is_loaded_and_closed_with_the_workflow(bench: Bench) -> None:
     bench.desk.set_workflow("w1")
     await settle()
     assert [row.text.text() for row in bench.strip.rows] == ["first"]
@@ -44,14 +44,14 @@ async def test_what_waits_is_read_with_the_workflow_and_gone_with_it(bench: Benc
     assert not bench.strip.isVisible()
 
 
-def test_pictures_and_files_are_told_and_the_ends_cannot_be_left(bench: Bench) -> None:
+def test_images_and_files_are_named_and_the_ends_cannot_be_passed(bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     first, second = bench.strip.rows
     assert second.text.text() == "second · 1 picture · notes.md"
     assert [first.up.isEnabled(), first.down.isEnabled(), second.up.isEnabled(), second.down.isEnabled()] == [False, True, True, False]
 
 
-def test_it_says_whether_they_are_sent_by_themselves(bench: Bench) -> None:
+def test_it_shows_whether_they_are_sent_automatically(bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     bench.strip.set_running(True)
     assert bench.strip.heading.text() == "2 messages will be sent when the agent has finished this turn"
@@ -61,7 +61,7 @@ def test_it_says_whether_they_are_sent_by_themselves(bench: Bench) -> None:
     assert bench.strip.send.isVisible()
 
 
-async def test_every_button_does_what_it_says(qtbot: QtBot, bench: Bench) -> None:
+async def test_every_button_performs_its_action(qtbot: QtBot, bench: Bench) -> None:
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     first, second = bench.strip.rows
@@ -78,7 +78,7 @@ async def test_every_button_does_what_it_says(qtbot: QtBot, bench: Bench) -> Non
     assert bench.engine.calls("runs.waiting.edit") == [(("w1", "a", "first, better"), {})]
 
 
-async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: QtBot, bench: Bench) -> None:
+async def test_a_withdrawn_message_is_appended_to_the_composer(qtbot: QtBot, bench: Bench) -> None:
     bench.engine.set("runs.waiting", "withdraw", UserMessage(message_id="a", content="first"))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
@@ -88,7 +88,7 @@ async def test_one_taken_back_is_in_the_composer_after_what_stands_there(qtbot: 
     assert bench.composer.field.toPlainText() == "half written\n\nfirst"
 
 
-async def test_one_that_was_sent_in_the_very_moment_says_so(qtbot: QtBot, bench: Bench) -> None:
+async def test_a_message_sent_at_that_moment_is_reported(qtbot: QtBot, bench: Bench) -> None:
     bench.engine.set("runs.waiting", "withdraw", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.desk.set_workflow("w1")
     bench.strip.show_waiting(TWO)
@@ -98,7 +98,7 @@ async def test_one_that_was_sent_in_the_very_moment_says_so(qtbot: QtBot, bench:
     assert bench.composer.field.toPlainText() == ""
 
 
-def test_an_edit_goes_on_when_the_list_changes_and_esc_leaves_it(qtbot: QtBot, bench: Bench) -> None:
+def test_an_edit_continues_when_the_list_changes_and_esc_cancels_it(qtbot: QtBot, bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     bench.strip.rows[1].edit.click()
     editor = bench.strip.rows[1].findChild(QPlainTextEdit, "queued-editor")
@@ -148,7 +148,7 @@ async def test_nor_is_one_of_a_workflow_out_of_view(qtbot: QtBot, bench: Bench) 
     assert bench.strip.rows[0].editing == "first!"
 
 
-async def test_an_edit_is_kept_or_left_by_mouse_and_nothing_else_is_done_meanwhile(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_saved_or_cancelled_by_mouse_and_blocks_other_actions(qtbot: QtBot, bench: Bench) -> None:
     wanted: list[str] = []
     bench.strip.edit_requested.connect(lambda _id, text: wanted.append(text))
     bench.strip.show_waiting(TWO)

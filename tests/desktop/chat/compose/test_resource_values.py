@@ -1,4 +1,4 @@
-"""Filling in a resource's address: what the server proposes, what is missing, what is refused."""
+"""Filling in a resource's address: suggestions of the server, missing values, refused values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def press(dialog: ResourceValues) -> None:
     button.click()
 
 
-async def test_values_are_proposed_and_the_whole_address_is_attached(dialog: Any, qtbot: QtBot) -> None:
+async def test_values_are_suggested_and_the_complete_address_is_attached(dialog: Any, qtbot: QtBot) -> None:
     taken: list[Mention] = []
     dialog.filled.connect(taken.append)
     press(dialog)

@@ -1,4 +1,4 @@
-"""``/`` in the composer: what can be called is found while typing, taken by keyboard, and its arguments are asked for."""
+"""``/`` in the composer: completion by keyboard, and asking for arguments."""
 
 from __future__ import annotations
 

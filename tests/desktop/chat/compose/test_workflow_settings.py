@@ -1,4 +1,4 @@
-"""What is written into the caps of a workflow."""
+"""Limits in the workflow settings."""
 
 from __future__ import annotations
 

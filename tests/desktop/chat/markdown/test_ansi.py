@@ -1,4 +1,4 @@
-"""The colours of what a program printed: any text is read, colours are found, and all of them can be read on both themes."""
+"""Terminal colours: any text is parsed, colours are found, and all are readable in both themes."""
 
 from __future__ import annotations
 

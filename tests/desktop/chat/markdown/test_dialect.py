@@ -1,4 +1,4 @@
-"""What models write beyond CommonMark is shown as it is meant, and what only looks like it stays as it is written."""
+"""Extensions of Markdown used by models are rendered; what only resembles them stays as written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.markdown.parser import Block, MarkdownStream, parse
 
 
 def inline(text: str) -> list[tuple[str, str]]:
-    """Type and content of every inline token; the address of a link is its content."""
+    """Type and content of every inline token; the content of a link is its address."""
     found = []
     for block in parse(text):
         for token in block.tokens:

@@ -92,7 +92,7 @@ def test_what_is_broken_too_large_or_without_letters_stays_code(source: str) -> 
     ],
 )
 def test_nothing_the_source_names_is_loaded(wish: str, tmp_path: Path) -> None:
-    """The picture that is named is all red: where it were loaded, or were there, the drawing would change."""
+    """The named image is red: if it were loaded, the drawing would change."""
     red = QImage(60, 60, QImage.Format.Format_RGB32)
     red.fill(QColor("#ff0000"))
     path = tmp_path / "red.png"
@@ -104,7 +104,7 @@ def test_nothing_the_source_names_is_loaded(wish: str, tmp_path: Path) -> None:
 
 
 def _collection(font: bytes) -> bytes:
-    """A font as the only one of a collection (``.ttc``), as systems bring their Chinese and Japanese ones."""
+    """A font as the only one of a collection (``.ttc``), like the system's Chinese and Japanese ones."""
     head = bytearray(b"ttcf" + struct.pack(">HHII", 1, 0, 1, 16) + font[:12])
     tables = struct.unpack(">H", font[4:6])[0]
     for each in range(tables):
@@ -114,7 +114,7 @@ def _collection(font: bytes) -> bytes:
 
 
 def test_letters_that_the_usual_font_has_not_come_from_one_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The font with the other letters is one of the system's, said to be the only one that has an ``ж``."""
+    """The system's fonts are replaced by one that claims to be the only font with ``ж``."""
     serif = next(Path("/usr/share/fonts").rglob("DejaVuSerif.ttf"), None) if sys.platform == "linux" else None
     if serif is None:
         pytest.skip("this font is not here")

@@ -1,4 +1,4 @@
-"""Find in workflow: every place is counted, also in closed cards and folded thoughts, and next and previous go there."""
+"""Find in workflow: all matches are counted, also in closed cards, and next and previous go there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINES = "\n".join(f"line {number}" for number in range(60))
 
 
 def long_desk(qtbot: QtBot) -> Desk:
-    """A question, a reply with thoughts and a call, and long replies around it; the needle is in six places."""
+    """A question, a reply with reasoning and a call, and long replies around it; the needle occurs six times."""
     desk = Desk(qtbot)
 
     def row(key: str, seq: int, role: MessageRole, content: str, **fields: object) -> Message:

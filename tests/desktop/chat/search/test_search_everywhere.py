@@ -1,4 +1,4 @@
-"""Search everywhere: hits in people's words, by workflow, with the keyboard; a hit opens at its message."""
+"""Search everywhere: readable results by workflow, keyboard use, and opening a result at its message."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ async def test_a_hit_opens_at_its_message_while_the_workflow_is_still_read(qtbot
     assert not desk.panel.view.following, "it stands at the message, not at the end"
 
 
-def test_what_was_said_to_a_sub_agent_was_not_said_by_the_person_alone() -> None:
+def test_messages_to_a_sub_agent_show_their_author() -> None:
     hit = SearchHit("message", "w1", "Budget", "m9", 1, "Check the budget", NOW, run_id="r9", message_id="m9", to="Bea")
     assert who(hit) == "Message to Bea"
     assert who(hit._replace(to="")) == "You"

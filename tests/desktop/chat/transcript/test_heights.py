@@ -1,4 +1,4 @@
-"""The Fenwick tree agrees with plain sums, whatever is done to it."""
+"""The Fenwick tree agrees with plain sums after any operations."""
 
 from __future__ import annotations
 

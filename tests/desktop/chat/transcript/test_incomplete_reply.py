@@ -1,4 +1,4 @@
-"""The card below a reply that is not whole: the same live and after it was read again, with a way to go on while nothing came after it."""
+"""The card below an incomplete reply: the same live and after a reload, with Continue on the last reply only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def offered(desk: Desk) -> list[QPushButton]:
 
 
 async def live(desk: Desk, content: str, finish: str, **data: Any) -> None:
-    """A turn as its events tell it."""
+    """A turn from its events."""
     await desk.open()
     desk.event("workflow_start")
     desk.event("message", message_id="u2", role="user", content="Next?")
@@ -43,7 +43,7 @@ async def live(desk: Desk, content: str, finish: str, **data: Any) -> None:
 
 
 async def stored(desk: Desk, content: str, finish: str, reasoning: str = "") -> None:
-    """The same turn as the database has it."""
+    """The same turn from the database."""
     common: dict[str, Any] = {"workflow_id": "w1", "run_id": "r2"}
     desk.rows += [
         Message(id="u2", seq=3, role=MessageRole.USER, content="Next?", **common),
@@ -115,7 +115,7 @@ async def test_a_reply_in_the_middle_offers_nothing(desk: Desk) -> None:
     assert offered(desk) == []
 
 
-async def test_a_whole_reply_has_no_card(desk: Desk) -> None:
+async def test_a_complete_reply_has_no_card(desk: Desk) -> None:
     await live(desk, "Done.", "stop")
     assert cards(desk) == []
 
@@ -135,7 +135,7 @@ async def test_it_speaks_french(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("from_store", [False, True])
-async def test_a_request_that_is_sent_again_is_told_in_words(desk: Desk, from_store: bool) -> None:
+async def test_a_retried_request_is_explained(desk: Desk, from_store: bool) -> None:
     details = {"attempt": 2, "delay_s": 0.43172}
     if from_store:
         row = {"workflow_id": "w1", "run_id": "r1", "role": MessageRole.NOTICE, "kind": "retry"}
@@ -161,7 +161,7 @@ async def test_thoughts_whose_end_alone_was_marked_leave_the_answer(desk: Desk) 
     assert (entry.content, entry.reasoning) == ("Hello.", "I should greet.")
 
 
-async def test_that_the_model_is_loaded_is_said_only_while_it_is(desk: Desk) -> None:
+async def test_loading_the_model_is_shown_only_meanwhile(desk: Desk) -> None:
     def shown() -> list[QWidget]:
         return [widget for widget in desk.panel.findChildren(QWidget, "notice-card") if widget.isVisible()]
 

@@ -1,4 +1,4 @@
-"""Stored messages and stream events make the same transcript."""
+"""Stored messages and stream events produce the same transcript."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Feed:
         return self.transcript.entries
 
 
-def test_a_whole_turn() -> None:
+def test_a_complete_turn() -> None:
     feed = Feed()
     feed.transcript.add_own("own-1", "Hello", [])
     assert feed.entries[0].pending
@@ -134,7 +134,7 @@ def test_a_call_of_a_server_that_was_asked_for_is_known_as_one() -> None:
     assert call.server == "odd"
 
 
-def test_a_limit_can_be_acted_on_until_the_run_goes_on() -> None:
+def test_a_limit_can_be_acted_on_until_the_run_continues() -> None:
     feed = Feed()
     feed("limit_reached", reason="tokens", details={"value": 10, "cap": 9})
     entry = feed.entries[0]
@@ -154,7 +154,7 @@ def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
     assert transcript.entries[0].actionable
 
 
-def test_an_interruption_is_told_where_it_happened_and_can_be_acted_on() -> None:
+def test_an_interruption_is_shown_where_it_happened_and_can_be_acted_on() -> None:
     feed = Feed()
     feed("token", content="par", message_id="a1")
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
@@ -181,7 +181,7 @@ def test_retries_share_one_notice() -> None:
     assert [entry.details["attempt"] for entry in feed.entries] == [2]
 
 
-def test_a_cut_reply_says_so() -> None:
+def test_a_cut_reply_is_marked() -> None:
     feed = Feed()
     feed("token", content="par", message_id="a1")
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
@@ -189,7 +189,7 @@ def test_a_cut_reply_says_so() -> None:
 
 
 @pytest.mark.parametrize(("status", "told"), [("cancelled", True), ("error", True), ("completed", False)])
-def test_a_reply_that_was_stopped_says_so_once(status: str, told: bool) -> None:
+def test_a_stopped_reply_is_marked_once(status: str, told: bool) -> None:
     feed = Feed()
     feed("message", message_id="a1", role="assistant", content="par", cut_off=True)
     feed("run_status", status=status, message_id="end")

@@ -1,4 +1,4 @@
-"""What happens while a transcript is read is neither lost under what was read nor shown twice."""
+"""Events during the loading of a transcript are neither lost nor shown twice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def stored(seq: int, content: str, run_id: str = "r1") -> TranscriptEntry:
 
 
 class Reads:
-    """Pages over an engine whose reads end when the test says so."""
+    """Pages of an engine whose loads end when the test says so."""
 
     def __init__(self) -> None:
         self.gate = asyncio.Event()

@@ -1,4 +1,4 @@
-"""What a reply draws besides prose: formulas, task lists, diffs, diagrams, and pages for the browser."""
+"""Rendering of replies beyond prose: formulas, task lists, diffs, diagrams, and pages for the browser."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def drawn(part: ProseBlock) -> list[str]:
     return [source for _start, _end, source, _form, picture in _formula_places(part.document()) if picture]
 
 
-def test_formulas_are_drawn_beside_the_window_and_say_their_source_until_then(qtbot: QtBot) -> None:
+def test_formulas_are_drawn_in_a_process_and_show_their_source_until_then(qtbot: QtBot) -> None:
     body = body_of(qtbot, "So $q_7 = 1$ and $5, \\(r_7\\):\n\n$$\\frac{s_7}{2}$$\n")
     part = prose(body)
     assert "$q_7 = 1$" in part.toPlainText(), "its source, while it is made"
@@ -216,7 +216,7 @@ def test_open_in_the_browser_gives_a_private_page_that_can_do_nothing(qtbot: QtB
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_where_no_browser_opens_that_is_said_at_once(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_browser_is_reported_at_once(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda _url: False)
     monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: said.append(text))

@@ -1,4 +1,4 @@
-"""Replies: streamed and whole look the same, nothing remote is loaded, code is coloured and copied."""
+"""Replies look the same streamed and complete, load nothing remote, and highlight and copy code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def shape(body: ReplyBody) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("step", [1, 7, 40])
-def test_streamed_equals_whole(qtbot: QtBot, step: int) -> None:
+def test_streamed_equals_complete(qtbot: QtBot, step: int) -> None:
     whole, streamed = ReplyBody(ImageGate()), ReplyBody(ImageGate())
     qtbot.addWidget(whole)
     qtbot.addWidget(streamed)
@@ -96,7 +96,7 @@ def test_flush_waits_four_times_its_cost(qtbot: QtBot) -> None:
 
 
 def test_what_waited_is_drawn_in_pieces(qtbot: QtBot) -> None:
-    """After a hold-up of the machine thousands of characters come at once."""
+    """After a stall of the machine thousands of characters arrive at once."""
     body = ReplyBody(ImageGate())
     qtbot.addWidget(body)
     body.stream_to("Begun.\n\n")
@@ -110,7 +110,7 @@ def test_what_waited_is_drawn_in_pieces(qtbot: QtBot) -> None:
 
 
 def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many came at once, the window gets its turn after one slice of time."""
+    """However many arrive at once, the window gets its turn after one time slice."""
     highlight.lexer_for("python")
     code = "\n".join(f"value_{number} = compute({number})  # why" for number in range(200))
     body = ReplyBody(ImageGate())
@@ -224,7 +224,7 @@ def test_png_bytes_of_a_thumbnail_round_trip() -> None:
 
 
 def test_a_card_may_go_while_the_colours_of_its_language_are_loaded(qtbot: QtBot) -> None:
-    """The thread that loads them once told the card itself, and crashed the program when that was gone."""
+    """The loader thread once notified the card directly, which crashed the program when the card was deleted."""
     for language in ("rust", "go", "haskell", "perl"):
         card = CodeCard("x = 1", language)
         card.freeze()

@@ -1,4 +1,4 @@
-"""What a person wrote: the bubble and the buttons beside it."""
+"""The user's messages: bubble and buttons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.desktop.theme import theme
 
 @pytest.mark.parametrize("scale", [100, 150, 200])
 @pytest.mark.parametrize("width", [420, 660])
-def test_the_buttons_beside_a_wide_bubble_are_whole(qtbot: QtBot, scale: int, width: int) -> None:
+def test_the_buttons_beside_a_wide_bubble_are_not_clipped(qtbot: QtBot, scale: int, width: int) -> None:
     theme().set_scale(scale)
     frame = QWidget()
     qtbot.addWidget(frame)

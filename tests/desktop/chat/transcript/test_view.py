@@ -1,4 +1,4 @@
-"""The virtual view: few widgets for many items, the end followed, what is read never moved."""
+"""The virtual view: few widgets for many items, following the end, never moving what is being read."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
 
 @pytest.mark.parametrize("leave", ["another conversation", "none", "an earlier turn"])
 def test_messages_go_while_a_button_in_one_has_the_keyboard(qtbot: QtBot, view: ChatView, leave: str) -> None:
-    """The keyboard falls to the next message as one is hidden, half out of view, and wanted to be scrolled to in the midst of it."""
+    """Hiding a message moved the focus to the next one, half out of view, and so caused scrolling."""
     everything = entries(40)
     for entry in everything[1::2]:
         entry.content = ""

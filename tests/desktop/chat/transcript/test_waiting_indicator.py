@@ -1,4 +1,4 @@
-"""From send to the first word something moves."""
+"""Something moves from sending to the first token."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_transcript_waits_from_send_to_the_first_word_and_between_steps(clock:
     assert not transcript.waits_since, "the card of the call moves"
     feed(transcript, "tool_end", call_id="c", tool="t", success=True)
     assert transcript.waits_since == 103.0
-    # In step mode it waits for a person, and after the step for the model again.
+    # In step mode the run waits for the user, and after the step for the model again.
     feed(transcript, "run_status", status="paused")
     assert not transcript.waits_since
     feed(transcript, "run_status", status="processing")
@@ -62,7 +62,7 @@ def test_a_message_the_engine_refused_waits_for_nothing(clock: Clock) -> None:
     assert not transcript.waits_since
 
 
-def test_the_line_says_how_long_and_stands_below_the_last_item(qtbot: QtBot, clock: Clock) -> None:
+def test_the_line_shows_the_seconds_below_the_last_item(qtbot: QtBot, clock: Clock) -> None:
     class Item(EntryWidget):
         def fit(self, width: int) -> int:
             return 50

@@ -1,4 +1,4 @@
-"""Commands in the background: a line each above the activity, with what they print and a Stop."""
+"""Background commands: a line each above the activity, with output and Stop."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_a_command_is_seen_and_stopped(
     pane.commands.reload()
     await settle()
     assert "two" in rendered(pane.commands)
-    assert pane.commands.findChild(QPushButton, "command-stop") is stop  # one that is being pressed stays
+    assert pane.commands.findChild(QPushButton, "command-stop") is stop  # a pressed button is not replaced
     atelier.set("commands", "stop", running())
     qtbot.mouseClick(stop, Qt.MouseButton.LeftButton)
     await settle()

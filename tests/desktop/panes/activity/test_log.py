@@ -1,4 +1,4 @@
-"""The fold of stream events that the activity pane shows."""
+"""The fold of stream events in the activity pane."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_row_names_the_server_of_a_call_once() -> None:
     assert entry_title(log.entries[0]) == "files · Read a file"
 
 
-def test_a_long_text_ends_with_a_whole_word_in_its_row_and_is_whole_in_the_tool_tip(qtbot: QtBot) -> None:
+def test_a_long_text_ends_with_a_complete_word_in_its_row_and_is_full_in_the_tool_tip(qtbot: QtBot) -> None:
     log = ActivityLog()
     text = " ".join(f"word{number:03}" for number in range(60))
     log.feed(event(1, ChunkType.MESSAGE, message_id="m", role="user", content=text))
@@ -103,7 +103,7 @@ def test_a_long_text_ends_with_a_whole_word_in_its_row_and_is_whole_in_the_tool_
     assert listed.entries.index(0).data(Qt.ItemDataRole.ToolTipRole) == f"Your message\n{text}"
 
 
-def test_a_row_does_not_repeat_its_title_and_a_call_that_says_nothing_of_its_progress_has_none() -> None:
+def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() -> None:
     log = ActivityLog()
     said = {"title": "Question to you", "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}}}
     log.feed(event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=said))

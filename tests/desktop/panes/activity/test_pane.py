@@ -1,4 +1,4 @@
-"""The activity pane: replayed and live events, filter, details, export, and the agent's buttons."""
+"""The activity pane: replayed and live events, filter, details, export, and the agents' buttons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Show = Callable[[QWidget], Any]
 
 
 def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:
-    """What the buttons asked for: what, and of which run."""
+    """The requested actions with their runs."""
     calls = [(key.removeprefix("runs."), args) for key, args, _fields in atelier.log if key.startswith("runs.")]
     return [(args[1] if what == "steering.message" else what.removeprefix("steering."), args[0]) for what, args in calls]
 
@@ -43,7 +43,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> AsyncIt
     made.set_workflow("w")
     await settle()
     yield made
-    made.team.set_workflow("")  # a tree that is to be read again would be read after the loop is closed
+    made.team.set_workflow("")  # otherwise the tree would be loaded after the loop is closed
 
 
 def titles(pane: ActivityPane) -> list[str]:
@@ -115,7 +115,7 @@ async def test_rows_are_words_for_people_and_the_name_is_in_the_opened_row(pane:
     assert titles(pane)[-1] == "Calculator"
 
 
-async def test_what_went_wrong_is_said_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Question to you", "summary": {"text": "{question}", "params": {"question": "Which colour?"}}}
     error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
     again = {"reason": "server_error", "details": {"attempt": 2, "delay_s": 2.5}}
@@ -189,14 +189,14 @@ async def test_a_refused_call_is_no_failure(pane: ActivityPane, qtbot: QtBot) ->
     assert titles(pane) == []
 
 
-async def test_why_an_agent_goes_on_is_said_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_why_an_agent_continues_is_explained(pane: ActivityPane, qtbot: QtBot) -> None:
     await live(pane, qtbot, event(50, ChunkType.NUDGE, reason="are_you_done", details={"tasks": 2}, message_id="n"))
     text = pane.list.model().index(2, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert text.startswith("2 tasks are open: the agent continues")
     assert "are_you_done" not in text
 
 
-async def test_a_repetition_is_told_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_repetition_is_explained(pane: ActivityPane, qtbot: QtBot) -> None:
     await live(
         pane, qtbot, event(50, ChunkType.LOOP_DETECTED, reason="warn", details={"tool": "CalculatorTool", "count": 3}, message_id="n")
     )
@@ -206,7 +206,7 @@ async def test_a_repetition_is_told_in_words(pane: ActivityPane, qtbot: QtBot) -
     assert "CalculatorTool" not in text
 
 
-async def test_the_tree_says_what_runs_in_words(pane: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_tree_describes_running_calls(pane: ActivityPane, qtbot: QtBot) -> None:
     said = {"title": "Calculator", "summary": {"text": "1+1"}}
     await live(pane, qtbot, event(50, ChunkType.TOOL_START, call_id="c9", tool="CalculatorTool", presentation=said))
     assert "Calculator" in pane.tree._rows["r1"].accessibleName()
@@ -243,7 +243,7 @@ async def test_a_deleted_branchs_run_is_listed_no_more(pane: ActivityPane, bridg
     bridge.changed.emit("workflow", "w")
     qtbot.waitUntil(lambda: not pane._turn_timer.isActive())
     await settle()
-    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is read again
+    assert len(atelier.calls("teams.replay")) == replayed  # the same turn: nothing is loaded again
     atelier.set("workflows", "get", Workflow(id="w", name="W", agent_id="a", head_run_id=None))
     atelier.set("teams", "replay", ("", []))
     bridge.changed.emit("workflow", "w")
@@ -290,7 +290,7 @@ async def test_a_short_pane_puts_its_filter_behind_a_button(pane: ActivityPane) 
     assert pane.words.isVisible()
 
 
-async def test_the_tree_has_its_whole_height_before_the_list_has_more_than_its_least(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(team: ActivityPane, qtbot: QtBot) -> None:
     parts = team.findChild(QSplitter, "activity-parts")
 
     def whole() -> None:
@@ -353,7 +353,7 @@ async def test_the_list_stays_at_its_end_when_the_tree_takes_its_room(team: Acti
     assert bar.value() == 20
 
 
-async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_height_set_by_the_user_is_preserved(team: ActivityPane, qtbot: QtBot) -> None:
     team.window().resize(300, 500)
     await quiet(team, qtbot)
     qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
@@ -371,7 +371,7 @@ async def test_a_height_given_to_the_tree_by_hand_is_kept(team: ActivityPane, qt
     qtbot.waitUntil(lambda: team.tree.height() == team.tree.wanted)
 
 
-async def test_a_calls_state_is_said_in_words(pane: ActivityPane) -> None:
+async def test_a_calls_state_is_shown_in_words(pane: ActivityPane) -> None:
     spoken = pane.list.model().index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken.startswith("CalculatorTool, done, ")
 
@@ -390,7 +390,7 @@ async def team(pane: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> Activi
 
 
 async def quiet(pane: ActivityPane, qtbot: QtBot) -> None:
-    """Wait until nothing is due any more."""
+    """Wait until no update is pending."""
     due = (pane._redraw, pane.team._change_timer, pane.team._frame_timer, pane.team._reload, pane.tree._making)
     for _round in range(2):
         qtbot.waitUntil(lambda: not any(timer.isActive() for timer in due))
@@ -443,7 +443,7 @@ async def test_choosing_an_agent_shows_its_activity_alone(team: ActivityPane, qt
     assert not chip.isVisible()
 
 
-async def test_a_row_says_which_sub_agent_it_is_of(team: ActivityPane, qtbot: QtBot) -> None:
+async def test_a_row_names_its_sub_agent(team: ActivityPane, qtbot: QtBot) -> None:
     team.on_stream(team_event(40, "message", "dot", message_id="m", role="user", content="Check"))
     await quiet(team, qtbot)
     model = team.list.model()
@@ -516,7 +516,7 @@ async def test_the_menu_key_gives_the_menu_of_the_current_agent(team: ActivityPa
     agents = team.tree
 
     def ask(reason: QContextMenuEvent.Reason, run_id: str) -> list[str]:
-        """Ask with the pointer in this agent's row; returns what the menu offers."""
+        """Open the menu in this agent's row; returns its entries."""
         at = agents.visualItemRect(agents._items[run_id]).center()
         QApplication.sendEvent(agents.viewport(), QContextMenuEvent(reason, at, agents.viewport().mapToGlobal(at)))
         [menu] = [each for each in agents.findChildren(QMenu) if each.isVisible()]
@@ -546,7 +546,7 @@ async def test_the_log_does_not_follow_its_end_under_the_pointer(pane: ActivityP
 
 
 async def test_no_agent_comes_above_the_row_under_the_pointer(pane: ActivityPane, qtbot: QtBot) -> None:
-    """Not above another agent, and not above the log, which the tree would push down."""
+    """Neither above another agent, nor above the log, which the tree would push down."""
     for view in (pane.tree, pane.list):
         agents, top = len(pane.tree._items), pane.list.mapTo(pane, pane.list.rect().topLeft()).y()
         aim(view)

@@ -1,4 +1,4 @@
-"""Which memories an agent was given, and why; a person corrects one in place."""
+"""The memories given to an agent, and why; the user edits one in place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def asked() -> Any:
     return replace(REQUEST, messages=(*REQUEST.messages, *TOLD), items=(*REQUEST.items, *items))
 
 
-def test_each_memory_is_told_with_what_it_was_searched_for() -> None:
+def test_each_memory_is_shown_with_its_search() -> None:
     found = given(asked())
     assert [(each.id, each.asked) for each in found] == [("m1", "which port"), ("m2", "")]
     assert found[0].why == "searched for “which port” · score 0.61 · relevance 0.60 · words 0.50 · meaning 0.40"

@@ -63,7 +63,7 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "32 tools searched for"), ("fr", "32 outils trouvés par recherche")])
-async def test_tools_that_were_searched_for_are_said(pane: ContextPane, atelier: FakeAtelier, language: str, said: str) -> None:
+async def test_tools_found_by_search_are_mentioned(pane: ContextPane, atelier: FakeAtelier, language: str, said: str) -> None:
     def request(run_id: str, seq: int) -> Any:
         return replace(past.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
 
@@ -154,7 +154,7 @@ async def test_it_lies_down_where_there_is_width(pane: ContextPane) -> None:
     assert pane.body.orientation() is Qt.Orientation.Horizontal
 
 
-async def test_no_request_says_so_and_hidden_reads_nothing(
+async def test_an_empty_pane_shows_a_hint_and_a_hidden_one_loads_nothing(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
 ) -> None:
     atelier.set("inspector", "requests", [])
@@ -206,7 +206,7 @@ async def test_what_is_asked_for_while_it_reads_is_read_next(pane: ContextPane, 
 
 @pytest.mark.parametrize(("scale", "width", "height"), [(100, 430, 220), (150, 660, 300), (150, 300, 300), (200, 700, 260)])
 async def test_nothing_lies_on_anything_else_in_a_short_pane(pane: ContextPane, scale: int, width: int, height: int) -> None:
-    pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than what is in it
+    pane.setMinimumSize(180, 90)  # as in the window, where it may be smaller than its content
     theme().set_scale(scale)
     pane.window().resize(width, height)
     await settle()
@@ -227,7 +227,7 @@ async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: Conte
         assert pane.body.orientation() is orientation
 
 
-async def test_the_key_keeps_the_largest_parts_and_the_whole_where_it_is_short(pane: ContextPane) -> None:
+async def test_a_short_legend_keeps_the_largest_parts_and_the_total(pane: ContextPane) -> None:
     parts = pane.parts
     sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
     parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")

@@ -1,4 +1,4 @@
-"""A sent request in words: what its server gets back is named and measured, never shown."""
+"""A sent request as text: opaque data for its server is named and measured, never shown."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_copied_request_has_its_size_alone() -> None:
     assert SIGNED.data not in words.as_json(request)
 
 
-def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
+def test_each_attachment_shows_what_the_model_received() -> None:
     some = "a" * 64
     text = Attachment(name="notes.txt", media_type="text/plain", size=9, sha256=some, text_sha256=some, characters=4, text="blue")
     cut = text.model_copy(update={"name": "log", "characters": 2_000, "text": "x" * 500})
@@ -50,9 +50,9 @@ def test_of_each_attachment_it_is_said_what_the_model_was_given() -> None:
     assert words.item_text(sent, seen).splitlines()[:3] == [
         "[notes.txt, as text, in full: 4 characters]",
         "[log, as an excerpt: 500 of 2,000 characters]",
-        "[dot.png, as a picture, 40 × 30 pixels]",
+        "[dot.png, as an image, 40 × 30 pixels]",
     ]
-    assert "[dot.png, only its name: this model cannot see pictures]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))
+    assert "[dot.png, only its name: this model cannot see images]" in words.item_text(sent, ChatMessage(role=Role.USER, content="Look"))
 
 
 def test_tools_that_were_searched_for_are_counted_with_what_listing_them_would_take() -> None:

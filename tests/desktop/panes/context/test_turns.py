@@ -1,4 +1,4 @@
-"""Which turn a pane shows, in short workflows and in ones of thousands of turns."""
+"""The turn a pane shows, in workflows with few and with thousands of turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files pane: granting a folder, changes as diffs, undo, and what somebody else changed meanwhile."""
+"""The files pane: granting a folder, changes as diffs, undo, and conflicting changes."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ async def test_undo_of_all_leaves_out_what_is_undone(pane: FilesPane, atelier: F
     assert atelier.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_conflicting_changes_are_named_and_both_ways_are_offered(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     said = "{path} was changed by somebody else since: undoing would lose that. Leave it, or undo it anyway."
     problem = ConflictError(said, path="a.py")
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py"), None if force else problem) for id in ids])
@@ -166,7 +166,7 @@ async def test_what_somebody_else_changed_is_said_and_both_are_offered(pane: Fil
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
-async def test_changes_in_a_folder_that_is_gone_are_said_once_and_not_offered_again(
+async def test_changes_in_a_missing_folder_are_reported_once_and_not_offered_again(
     pane: FilesPane, atelier: FakeAtelier, language: str
 ) -> None:
     switch_language(language)
@@ -187,7 +187,7 @@ async def test_changes_in_a_folder_that_is_gone_are_said_once_and_not_offered_ag
     switch_language("en")
 
 
-async def test_a_folder_that_is_gone_says_so_in_the_pane(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_a_missing_folder_is_marked_in_the_pane(pane: FilesPane, atelier: FakeAtelier) -> None:
     atelier.set("files", "missing", ("/p",))
     pane.folders.refresh()
     await settle()
@@ -195,7 +195,7 @@ async def test_a_folder_that_is_gone_says_so_in_the_pane(pane: FilesPane, atelie
     assert "no longer exists" in button(pane, "folder-trust").accessibleName()
 
 
-async def test_folders_stand_above_with_their_trust_and_can_be_taken_back(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_folders_are_listed_with_their_trust_and_can_be_revoked(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
     assert not button(pane, "folder-trust").isVisibleTo(pane), "there is nothing to trust in it"
     atelier.set("files", "instruction_files", ["AGENTS.md"])
@@ -224,7 +224,7 @@ async def test_a_folder_granted_while_the_workflow_is_read_is_its_own_and_takes_
     atelier.set("workflows", "set_workspace", lambda id, folders: granted.append((id, folders)))
     atelier.set("files", "trusted", lambda folders: dict.fromkeys(folders, True))
     pane.set_workflow("v")
-    pane.folders.grant(["/new"])  # before anything of it was read
+    pane.folders.grant(["/new"])  # before anything was loaded
     await settle()
     assert granted == [("v", ("/kept", "/new"))]
 
@@ -348,7 +348,7 @@ async def test_leftovers_in_french(pane: FilesPane, atelier: FakeAtelier) -> Non
     assert button(pane, "files-leftovers-delete").text() == "Tout supprimer…"
 
 
-async def test_undo_data_that_was_deleted_as_a_whole_is_told(pane: FilesPane, atelier: FakeAtelier) -> None:
+async def test_completely_deleted_undo_data_is_reported(pane: FilesPane, atelier: FakeAtelier) -> None:
     atelier.set("files", "list", [])
     atelier.set("files", "lost", 3)
     pane.reload()

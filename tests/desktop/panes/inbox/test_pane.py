@@ -76,7 +76,7 @@ async def test_a_question_stands_in_its_dialog_or_here_never_twice(
     presenter.open("q1")
     await settle()
     assert list(pane._cards) == ["question:q2"]
-    presenter.set_view("", None)  # another workflow is shown: nothing is open any more
+    presenter.set_view("", None)  # another workflow is shown: no dialog is open any more
     await settle()
     assert set(pane._cards) == {"question:q1", "question:q2"}
     window.deleteLater()
@@ -145,7 +145,7 @@ async def test_what_is_typed_in_a_card_survives_other_arrivals(shown: Callable[[
     assert inbox.pane._cards["approval:v1"] is card
     assert card.findChild(QWidget, "approval-reason").toPlainText() == "because"
     assert inbox.find("parent-answer-r9").toPlainText() == "Only the"
-    card.findChild(QPushButton, "approval-reject").click()  # the reason is there, so this sends it
+    card.findChild(QPushButton, "approval-reject").click()  # the reason is entered, so this sends it
     await settle(30)
     assert inbox.engine.stored["v1"].status is ApprovalStatus.REJECTED
     assert "approval:v1" not in inbox.pane._cards
@@ -197,7 +197,7 @@ async def test_the_keyboard_stays_on_a_question_while_others_come(shown: Callabl
     inbox.window.deleteLater()
 
 
-async def test_cards_say_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cards_show_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     asked = inbox.presenter.pending()[0].created_at

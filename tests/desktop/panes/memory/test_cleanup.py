@@ -1,4 +1,4 @@
-"""Two memories side by side: which holds?"""
+"""Resolving duplicate and contradicting memories."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def press(holder: QWidget, name: str) -> None:
 
 @pytest.fixture
 async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot: QtBot) -> TidyDialog:
-    """Two pairs, and an engine that takes every answer."""
+    """Two pairs, and an engine that accepts every decision."""
     pairs = [
         MemoryPair(kind="against", first=OLD, second=NEW, similarity=0.9),
         MemoryPair(kind="same", first=OLD, second=SAME, similarity=0.8),
@@ -56,9 +56,7 @@ async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot
     return dialog
 
 
-async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
-    tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier
-) -> None:
+async def test_the_correct_one_is_kept_and_the_other_can_be_restored(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
     press(tidy.cards[1], "tidy-both")
     await settle()
     assert [args for args, _ in atelier.calls("memories.keep_both")] == [("old", "same")]
@@ -67,7 +65,7 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     await settle()
     assert [args for args, _ in atelier.calls("memories.merge")] == [("new", "old")]
     assert tidy.status.text() == "No duplicates or contradictions found."
-    tidy.accept()  # the window's undo is in reach now
+    tidy.accept()  # the window's undo is accessible now
     pane.window().toasts.undo.undo()
     pane.window().toasts.undo.undo()
     await settle()
@@ -75,8 +73,8 @@ async def test_the_one_that_holds_is_kept_and_the_other_can_be_brought_back(
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
 
 
-async def test_an_answer_stays_in_its_place_and_is_taken_back_there(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
-    """Nothing moves under the pointer, and the window's undo cannot be reached while the dialog is open."""
+async def test_a_decision_stays_in_place_and_is_undone_there(tidy: TidyDialog, pane: MemoryPane, atelier: FakeAtelier) -> None:
+    """Nothing moves under the pointer, and the window's undo is not accessible while the dialog is open."""
     first, second = tidy.cards
     press(first, "tidy-second")
     atelier.set("memories", "pairs", [MemoryPair(kind="same", first=OLD, second=SAME, similarity=0.8)])

@@ -80,7 +80,7 @@ async def test_filters_go_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) 
     }  # fmt: skip
 
 
-async def test_chosen_filters_are_said_and_cleared(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_selected_filters_are_shown_and_cleared(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     assert not pane.filters.isVisible()
     pane.filters.choose("type", MemoryType.DECISION)
     pane.filters.choose("tag", "style")
@@ -95,7 +95,7 @@ async def test_chosen_filters_are_said_and_cleared(pane: MemoryPane, atelier: Fa
     assert atelier.calls("memories.list")[-1][1]["type"] is None
 
 
-async def test_a_chosen_tag_that_is_gone_can_be_taken_off(pane: MemoryPane) -> None:
+async def test_a_selected_tag_no_longer_in_use_can_be_deselected(pane: MemoryPane) -> None:
     pane.filters.choose("tag", "style")
     pane.filters.set_tags(["python"])
     assert pane.filters.tags == ("python", "style")
@@ -211,7 +211,7 @@ async def test_a_new_workflow_shows_the_memories_of_all_workflows(bridge: FakeBr
     assert [dialog.scope.itemData(row) for row in range(dialog.scope.count())] == [MemoryScope.GENERAL]
 
 
-async def test_the_scope_of_one_workflow_is_kept_over_a_new_one(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_the_scope_is_remembered_over_a_new_workflow(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.filters.choose("scope", MemoryScope.WORKFLOW)
     pane.set_workflow("")
     await settle()
@@ -221,7 +221,7 @@ async def test_the_scope_of_one_workflow_is_kept_over_a_new_one(pane: MemoryPane
     assert atelier.calls("memories.list")[-1][1]["scope"] is MemoryScope.WORKFLOW
 
 
-async def test_nothing_is_said_of_memories_before_they_were_read(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+async def test_nothing_is_shown_of_memories_before_they_are_loaded(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
     made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
     assert made.empty.isVisible()
     assert made.empty.title == "Opening…", "the engine is still opening: whether there are any is not known"
@@ -231,15 +231,18 @@ async def test_nothing_is_said_of_memories_before_they_were_read(bridge: FakeBri
     assert made.empty.title == "No memories yet"
 
 
-async def test_vectors_that_are_made_anew_do_not_have_the_list_read(pane: MemoryPane, bridge: FakeBridge) -> None:
-    """They say so several times a second, for minutes: the list would be begun again and again, and never be shown."""
+async def test_reembedding_does_not_reload_the_list(pane: MemoryPane, bridge: FakeBridge) -> None:
+    """Re-embedding emits changes several times a second, for minutes.
+
+    The list would reload without end and never be shown.
+    """
     bridge.changed.emit("memory", "reembed")
     assert not pane._reload_timer.isActive()
     bridge.changed.emit("memory", "m1")
     assert pane._reload_timer.isActive()
 
 
-async def test_pairs_that_wait_are_said_in_the_pane_and_lead_to_them(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
+async def test_pending_pairs_are_shown_in_the_pane_with_a_link(pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge) -> None:
     assert not pane.against.isVisible()
     pairs = [
         MemoryPair(kind=kind, first=EVERY[at], second=EVERY[at + 1], similarity=0.9)
@@ -288,7 +291,7 @@ async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_fo
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m2", "m3"]
     assert not pane.less_sure.isVisible()
-    pane.search.setText("pets")  # those very words stand in a tag
+    pane.search.setText("pets")  # a tag has exactly this word
     pane.reload()
     await settle()
     assert [row.memory.id for row in pane.list.memories.rows] == ["m1", "m3"]
@@ -298,7 +301,7 @@ async def test_what_has_nothing_to_do_with_the_words_is_shown_only_when_asked_fo
     assert not pane.less_sure.isVisible()
 
 
-async def test_memory_that_is_off_is_said_in_words(pane: MemoryPane, atelier: FakeAtelier) -> None:
+async def test_disabled_memory_is_explained(pane: MemoryPane, atelier: FakeAtelier) -> None:
     assert not pane.off.isVisible()
     atelier.set("memories", "is_on", False)
     pane.reload()

@@ -1,4 +1,4 @@
-"""The timeline of the memory pane, pins above the rest, and a yes to what an agent wants remembered."""
+"""The timeline of the memory pane, pinned memories first, and approving proposed memories."""
 
 from __future__ import annotations
 

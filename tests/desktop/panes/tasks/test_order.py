@@ -1,4 +1,4 @@
-"""Tasks as a tree by dependency, in dragged order."""
+"""Tasks as a tree by dependency, in user order."""
 
 from __future__ import annotations
 

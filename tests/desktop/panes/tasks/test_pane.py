@@ -1,4 +1,4 @@
-"""The task pane: progress, blocked tasks, and every change asked of the engine."""
+"""The task pane: progress, blocked tasks, and every change requested from the engine."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ async def test_a_person_says_how_long_a_completed_task_took(pane: TaskPane, atel
     assert (fields["status"], fields["duration_ms"]) == (TaskStatus.COMPLETED, 5_400_000)
 
 
-async def test_a_refused_change_is_told_and_the_list_read_again(pane: TaskPane, atelier: FakeAtelier) -> None:
+async def test_a_refused_change_is_reported_and_the_list_reloaded(pane: TaskPane, atelier: FakeAtelier) -> None:
     atelier.set("tasks", "set_status", UsageError("Finish {name} first.", name="Task b"))
     before = len(atelier.calls("tasks.list"))
     pane.set_status("c", TaskStatus.COMPLETED)

@@ -1,4 +1,4 @@
-"""Where a moment lies on the axis."""
+"""Positions on the time axis."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_what_lasts_ends_now() -> None:
     assert axis.drawn(at(8 + 3600 + 20)) == axis.length - 10_000
 
 
-def test_ticks_tell_real_time_and_leave_the_short_stretch_out() -> None:
+def test_ticks_show_real_time_and_skip_shortened_stretches() -> None:
     axis = axis_of(timeline(), at(0))
     ticks = list(axis.ticks(0.05, 80))
     assert [value for _place, value in ticks][:5] == [0, 2_000, 4_000, 6_000, 8_000]

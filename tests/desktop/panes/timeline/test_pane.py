@@ -64,7 +64,7 @@ async def test_one_lane_an_agent_and_one_bar_a_span(pane: TimelinePane) -> None:
     assert not view.grab().isNull()
 
 
-async def test_a_click_chooses_a_span_and_says_what_it_is(pane: TimelinePane, qtbot: QtBot) -> None:
+async def test_a_click_selects_a_span_and_describes_it(pane: TimelinePane, qtbot: QtBot) -> None:
     view = view_of(pane)
     with qtbot.waitSignal(view.span_chosen) as told:
         qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
@@ -167,7 +167,7 @@ async def test_many_events_make_one_reading_and_words_none(pane: TimelinePane, a
     assert len(atelier.calls("teams.timeline")) == asked + 1
 
 
-async def test_choice_and_zoom_stay_while_the_run_goes_on(pane: TimelinePane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_selection_and_zoom_stay_while_the_run_continues(pane: TimelinePane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     view = view_of(pane)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 4))
     view.zoom_by(2)
@@ -179,7 +179,7 @@ async def test_choice_and_zoom_stay_while_the_run_goes_on(pane: TimelinePane, at
     assert view.chosen.span.run_id == "child"
 
 
-async def test_a_workflow_where_nothing_ran_says_so(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
+async def test_a_workflow_without_runs_shows_a_hint(bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]) -> None:
     atelier.set("teams", "turns", [])
     pane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
     pane.set_workflow("w1")
@@ -254,7 +254,7 @@ async def test_the_column_of_names_grows_with_the_text(pane: TimelinePane) -> No
     assert view.gutter <= names_width(runs)
     short = tuple(replace(run, name="Al") for run in pane.timeline.runs)
     view.show_timeline(replace(pane.timeline, runs=short))
-    assert view.gutter / view.viewport().width() <= share + 0.01  # who has room already takes no more
+    assert view.gutter / view.viewport().width() <= share + 0.01  # no more than needed
 
 
 @pytest.mark.parametrize(("scale", "width", "height"), [(100, 760, 200), (100, 420, 320), (150, 660, 360), (200, 800, 500)])

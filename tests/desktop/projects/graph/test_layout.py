@@ -1,4 +1,4 @@
-"""Places of nodes: joined ones lie near, others apart, what is fixed stays, and a layout can be stopped."""
+"""Graph layout: connected nodes are close, others apart, fixed ones stay, and it can be cancelled."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from atelier_desk.desktop.projects.graph.layout import Ints, LayoutStopped, lay_
 
 
 def clusters(count: int, size: int) -> Ints:
-    """Stars whose middles stand in a row."""
+    """Stars with their centres in a row."""
     edges = [(cluster * size, cluster * size + leaf) for cluster in range(count) for leaf in range(1, size)]
     edges += [(cluster * size, (cluster + 1) * size) for cluster in range(count - 1)]
     return np.array(edges, dtype=np.int64)
 
 
 def test_joined_nodes_lie_nearer_than_others_and_none_on_another() -> None:
-    edges = clusters(30, 20)  # enough for the grid and the coarse copies
+    edges = clusters(30, 20)  # enough for the grid and coarser copies
     places = lay_out(600, edges)
     assert np.isfinite(places).all()
     joined = np.hypot(*(places[edges[:, 0]] - places[edges[:, 1]]).T)
@@ -47,7 +47,7 @@ def test_no_node_and_no_edge_are_laid_out() -> None:
     assert np.isfinite(alone).all()
 
 
-def test_progress_is_told_in_order_and_stops_the_layout() -> None:
+def test_progress_is_reported_in_order_and_stops_the_layout() -> None:
     shares: list[float] = []
 
     def tell(share: float) -> bool:

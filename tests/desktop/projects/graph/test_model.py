@@ -1,4 +1,4 @@
-"""What the graph holds and what of it is in view."""
+"""The content of the graph, and what is visible."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_an_arrow_leads_to_a_neighbour_else_to_the_nearest_there() -> None:
         places[model.number[name]] = place
     model.place(places)
     here = model.number["m1"]
-    assert model.toward(here, 1, 0) == model.number["m2"]  # h1 is nearer, but not joined
+    assert model.toward(here, 1, 0) == model.number["m2"]  # h1 is closer, but not connected
     assert model.toward(here, -1, 0) == model.number["c1"]
     assert model.toward(here, 0, -1) == model.number["s1"]
     assert model.toward(model.number["s1"], 1, 0) is not None

@@ -1,4 +1,4 @@
-"""The page of the graph: fetched, expanded, narrowed, filtered, and from a node to its source."""
+"""The graph page: load, expand, narrow, filter, and open the source of a node."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ async def shown(window: ProjectsWindow) -> None:
     await settle()
 
 
-async def test_the_whole_project_is_drawn(window: ProjectsWindow, find: Find) -> None:
+async def test_the_complete_project_is_drawn(window: ProjectsWindow, find: Find) -> None:
     find("project-graph").click()
     await shown(window)
     model = window.graph.model
-    assert {each.id for each in model.entities} == {"f1", "f2", "c1", "s1", "k1"}  # files and what they hold and import
+    # Files with their contents and imports.
+    assert {each.id for each in model.entities} == {"f1", "f2", "c1", "s1", "k1"}
     assert np.isfinite(model.places).all()
     assert find("graph-count").text() == "5 nodes, 4 relations"
     assert find("graph-kind-scope").text() == "Classes and functions · 2"
@@ -90,7 +91,8 @@ async def test_signature_and_docstring_of_a_node_are_fetched_when_it_is_chosen(w
     await shown(window)
     window.graph.view.choose(-1)
     node = window.graph.model.number["m1"]
-    window.graph.model.entities[node] = SAVE.model_copy(update={"signature": "", "docstring": ""})  # as exploring gives them
+    # As exploring returns them.
+    window.graph.model.entities[node] = SAVE.model_copy(update={"signature": "", "docstring": ""})
     window.graph.view.choose(node)
     await shown(window)
     said = " ".join(each.text() for each in window.graph.details.findChildren(QLabel))

@@ -1,4 +1,4 @@
-"""Looking around in the graph by pointer, wheel and keys."""
+"""The graph view by pointer, wheel and keys."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def view(qtbot: QtBot) -> GraphView:
     model.add(ENTITIES, RELATIONS)
     around.show()
     model.place(np.array([PLACES[each.id] for each in ENTITIES], dtype=float))
-    made.around = around  # type: ignore[attr-defined]  # it lives as long
+    made.around = around  # type: ignore[attr-defined]  # kept alive
     return made
 
 
@@ -122,7 +122,7 @@ def test_names_give_way_to_each_other_and_the_chosen_ones_come_first(view: Graph
     view.choose(view.model.number["m1"])
     view.grab()
     names = {view.model.entities[node].id for node in view.painter.labelled}
-    assert names == {"m1", "c1", "m2", "s1"}  # the chosen node and its neighbours alone
+    assert names == {"m1", "c1", "m2", "s1"}  # only the selected node and its neighbours
     view.choose(-1)
     view.grab()
     all_names = len(view.painter.labelled)
@@ -145,7 +145,7 @@ def test_it_follows_the_theme_and_the_size_of_text(view: GraphView) -> None:
 
 @pytest.mark.parametrize(("x", "y"), [(698, 250), (2, 250), (300, 2), (300, 498)])
 def test_no_name_is_cut_by_the_border(view: GraphView, x: int, y: int) -> None:
-    """Where there is no room right of a node its name stands on the left of it."""
+    """Without room on the right of a node, its name is on the left."""
     node = view.model.number["m1"]
     place = view.model.places[node]
     view.centre = (place[0] - (x - view.width() / 2) / view.scale, place[1] - (y - view.height() / 2) / view.scale)

@@ -1,4 +1,4 @@
-"""One sub-agent as a lane of the card that started it: what it does, what it used, its report, and what it needs a person for."""
+"""A sub-agent as a lane of the card that started it: activity, usage, report, and requests to the user."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.approval import ApprovalRequest
 
 HEIGHT = 52
-"""Of a lane without its report, in pixels at 100 %: the same in every state, so that nothing moves while agents work."""
+"""Height of a lane without its report, in pixels at 100 %. It never changes, so nothing moves while agents run."""
 
 
 class Lane(QWidget):
     """``agent-lane``: two lines; a click opens the sub-agent's transcript, the report unfolds in place.
 
     Signals:
-        height_changed: the report was folded or unfolded, or a card came or went below.
+        height_changed: the report was folded or unfolded, or a card appeared or disappeared below.
     """
 
     height_changed = Signal()
@@ -91,7 +91,7 @@ class Lane(QWidget):
 
     @property
     def opened(self) -> bool:
-        """Its report is unfolded."""
+        """Whether its report is unfolded."""
         return self.run_id in self._host.state.open_reports
 
     def toggle_report(self) -> None:
@@ -104,14 +104,13 @@ class Lane(QWidget):
         if self.member.status not in {"planned", "not_run"}:
             self._host.agent_requested.emit(self.run_id)
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Show the agent as it is now."""
-        member, look, ratio = self.member, theme(), self.devicePixelRatioF()
-        self.head.setFixedHeight(look.px(HEIGHT))
+        """Update the lane to the agent's current state."""
+        member, style, ratio = self.member, theme(), self.devicePixelRatioF()
+        self.head.setFixedHeight(style.px(HEIGHT))
         icon, role, kind = state_icon(member)
-        show_pixmap(self._icon, look.pixmap(icon, role, look.px(15), ratio))
-        show_pixmap(self._chevron, look.pixmap("chevron-right", "muted", look.px(15), ratio))
+        show_pixmap(self._icon, style.pixmap(icon, role, style.px(15), ratio))
+        show_pixmap(self._chevron, style.pixmap("chevron-right", "muted", style.px(15), ratio))
         started = member.status not in {"planned", "not_run"}
         self._chevron.setEnabled(started)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor if started else Qt.CursorShape.ArrowCursor)
@@ -135,7 +134,7 @@ class Lane(QWidget):
         self.show_concerns()
 
     def reserve_width(self) -> None:
-        """While others of the batch can be stopped, the figures of all lanes end at the same place."""
+        """Align the figures of all lanes while others of the batch can be stopped."""
         member = self.member
         batch = self._host.team.state.of_call(member.parent_run_id or "", member.parent_call_id)
         policy = self.stop.sizePolicy()
@@ -143,11 +142,11 @@ class Lane(QWidget):
         self.stop.setSizePolicy(policy)
 
     def _fit_name(self) -> None:
-        """A name is shown whole up to a third of the lane."""
+        """Elide names longer than a third of the lane."""
         self._name.show_full(self.head.width() // 3)
 
     def _show_progress(self, member: Member, below: list[Member]) -> None:
-        """How far it is: what it tells itself, or how many of its own sub-agents are over."""
+        """Show progress: as reported by the agent, or how many of its sub-agents have ended."""
         self.bar.setFixedWidth(theme().px(64))
         if member.over or (len(below) < 2 and member.progress is None):
             self.bar.hide()
@@ -158,14 +157,14 @@ class Lane(QWidget):
         self.bar.show()
 
     def tick(self) -> None:
-        """A second went by."""
+        """Update the elapsed time, once a second."""
         now = self._host.team.now()
         shown = self._host.team.state.shown(self.run_id, now)
         self._figures.setText(figures(shown))
         self.head.setAccessibleName(spoken(self.member, shown))
 
     def show_concerns(self) -> None:
-        """Cards for what this agent, or one below it, waits for a person with."""
+        """Show cards for requests of this agent and its descendants to the user."""
         members = list(self._host.team.state.walk(self.run_id))
         runs = {member.run_id for member in members}
         asked: list[ApprovalRequest] = []
@@ -187,17 +186,17 @@ class Lane(QWidget):
         self._body.set_text(member.report)
 
     def redraw(self) -> None:
-        """Fonts or colours changed: the report is drawn in them too."""
+        """Redraw the report after a change of fonts or colours."""
         self.refresh()
         if self._body is not None:
             self._body.redraw()
             self.height_changed.emit()
 
     def fit(self, width: int) -> int:
-        """Lay out for this width; returns the height."""
-        look = theme()
-        inset = look.px(15) + 22
-        y = look.px(HEIGHT)
+        """Lay out for this width in pixels; returns the height."""
+        style = theme()
+        inset = style.px(15) + 22
+        y = style.px(HEIGHT)
         self.head.setGeometry(0, 0, width, y)
         self._fit_name()
         height = self.concerns.fit(width - inset - 12)
@@ -212,7 +211,7 @@ class Lane(QWidget):
 
 
 def _below(members: list[Member]) -> str:
-    """How its own sub-agents stand."""
+    """The states of its own sub-agents in words."""
     if not members:
         return ""
     done = sum(member.over for member in members)

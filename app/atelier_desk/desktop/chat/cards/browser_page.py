@@ -1,4 +1,4 @@
-"""Code that only a browser can show, as a file for it: nothing in it can run, and nothing is loaded from anywhere."""
+"""Pages for code that only a browser can show: scripts disabled, nothing loaded from the network."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ DAY_S = 86_400
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; media-src data:; base-uri 'none'; form-action 'none'"
 )
-"""No scripts, no frames but the one in the page, no address of any network; the frame inherits it."""
+"""No scripts, no frames except the page's own, no network; the frame inherits this policy."""
 _LINKS = re.compile(r"<link\b[^>]*>", re.IGNORECASE)
-"""They only name what is not loaded, but a browser may look up the machines they name."""
+"""Links load nothing here, but a browser may resolve the host names in them."""
 _STYLE = (
     "body{margin:0;font:14px system-ui,sans-serif;display:flex;flex-direction:column;height:100vh}"
     "header{padding:8px 16px;background:#f0f0ed;color:#1f2023;border-bottom:1px solid #e3e3de}"
@@ -36,8 +36,7 @@ _STYLE = (
 
 
 def page(code: str, kind: str, drawing: str = "") -> str:
-    """The page that shows the code: HTML and SVG in a frame without any rights, a Mermaid diagram (PNG in base64) above its
-    source."""
+    """The HTML page: HTML and SVG in a sandboxed frame, a Mermaid diagram (PNG in base64) above its source."""
     if kind == "mermaid":
         words = _("The diagram, and its source below. Nothing is loaded from the network.")
         picture = f'<img alt="" src="data:image/png;base64,{html.escape(drawing)}">' if drawing else ""
@@ -55,10 +54,10 @@ def page(code: str, kind: str, drawing: str = "") -> str:
 
 
 def write_page(code: str, kind: str, drawing: str = "") -> Path:
-    """The page as a file that only this person can read; it is gone when the program ends.
+    """Write the page to a file readable only by the user; it is deleted when the program ends.
 
     Raises:
-        OSError: there is no room for it.
+        OSError: the disk is full or the folder is not writable.
     """
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="replace", suffix=".html", dir=_folder(), delete=False) as file:
         file.write(page(code, kind, drawing))
@@ -66,21 +65,22 @@ def write_page(code: str, kind: str, drawing: str = "") -> Path:
 
 
 def open_page(code: str, kind: str, drawing: str = "") -> bool:
-    """Show the code in the browser; whether there is one."""
+    """Open the code in the browser; returns False if there is none."""
     return QDesktopServices.openUrl(QUrl.fromLocalFile(str(write_page(code, kind, drawing))))
 
 
 @cache
 def _folder() -> str:
-    made = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # readable by its owner alone
+    made = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")  # readable only by its owner
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 
 
 def clear_left(above: Path | None = None) -> None:
-    """Delete what programs of this user that were killed have left, below ``above`` (the folder for temporary files); called at a start.
+    """Delete folders left in ``above`` (the temporary folder) by killed programs of this user; called at startup.
 
-    A folder names the process that made it. One whose process is there stays, also when that is another one by now: it goes next time.
+    A folder is named after the process that created it. It remains while a process with this id exists, even another
+    one; it is deleted at a later start then.
     """
     for folder in (above or Path(tempfile.gettempdir())).glob(f"{PREFIX}*-*"):
         with contextlib.suppress(OSError, ValueError):
@@ -91,8 +91,8 @@ def clear_left(above: Path | None = None) -> None:
 
 
 def _lives(pid: int, made: float) -> bool:
-    """Whether the process that made a folder then (seconds since 1970) may still use it."""
-    if os.name != "posix":  # asking there would end the process
+    """Whether the process that created a folder at this time (seconds since 1970) may still use it."""
+    if os.name != "posix":  # there, os.kill would end the process
         return time.time() - made < DAY_S
     try:
         os.kill(pid, 0)

@@ -1,4 +1,4 @@
-"""Reasoning and questions of a transcript."""
+"""Cards for reasoning and questions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from atelier_desk.support.number_format import duration
 from atelier_desk.support.text import visible
 
 GROW_MS = 100
-"""Between two drawings of thoughts that grow: each draws all of them."""
+"""Milliseconds between two redraws of growing reasoning: each redraws all of it."""
 
 
 class ReasoningFold(QWidget):
-    """The model's thinking, folded away: "thought for N s".
+    """The model's reasoning, collapsed: "thought for N s".
 
     Signals:
         height_changed: it was opened or closed, or grew while open.
@@ -52,17 +52,17 @@ class ReasoningFold(QWidget):
         self.height_changed.emit()
 
     def stream(self) -> None:
-        """More of it came: nothing shows that while it is folded, and an open one is drawn a few times a second."""
+        """More reasoning arrived: ignored while collapsed, else redrawn every ``GROW_MS``."""
         if self.opened:
             self._growing.ask()
 
     def highlight(self, needle: str) -> int:
-        """Mark what is searched for in open thoughts; returns how often it is there."""
+        """Highlight search matches in the open reasoning; returns their number."""
         self._needle = needle
         return self._text.highlight(needle) if self._text is not None else 0
 
     def reach(self, number: int) -> int:
-        """Show a match with this number: how far below the top it is. Folded thoughts are opened."""
+        """Scroll target of match ``number``: its distance from the top in pixels. Opens collapsed reasoning."""
         if not self.opened:
             self.toggle()
             self.fit(self.width())
@@ -107,7 +107,7 @@ class ReasoningFold(QWidget):
 
 
 def asked_state(asked: QuestionRow) -> tuple[str, PillKind]:
-    """The pill of a question, by its status. One that was skipped is no failure."""
+    """The status pill of a question. A skipped question is no failure."""
     words: dict[str, tuple[str, PillKind]] = {
         "pending": (_("waiting for you"), "warn"),
         "answered": (_("answered"), "ok"),
@@ -134,7 +134,7 @@ def _show_button(button: QPushButton, asked: QuestionRow) -> None:
 
 
 class QuestionPart(QWidget):
-    """``question-part``: in the card of a call, what it asks and what was answered; while it waits a button opens the dialog."""
+    """``question-part``: question and answer in the card of a call; a button opens the dialog while pending."""
 
     def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -148,21 +148,22 @@ class QuestionPart(QWidget):
 
     def show_asked(self, asked: QuestionRow) -> None:
         self._asked = asked
-        self._row.setContentsMargins(13 + theme().px(15) + 10, 0, 13, 12)  # under the words of the head, which follow its icon
+        # Aligned with the text of the head, which follows its icon.
+        self._row.setContentsMargins(13 + theme().px(15) + 10, 0, 13, 12)
         self._text.setText(asked.question)
         self._answer.setText(asked.answer)
         self._answer.setVisible(bool(asked.answer))
         _show_button(self._button, asked)
 
     def fit(self, width: int) -> int:
-        """The height it needs at this width."""
-        self._words.invalidate()  # it does not hear of an answer that was hidden before it was shown
+        """The height it needs at this width, in pixels."""
+        self._words.invalidate()  # it misses changes of labels that were hidden before the first show
         self._row.invalidate()
         return self._row.totalHeightForWidth(width) if self._row.hasHeightForWidth() else self._row.sizeHint().height()
 
 
 class QuestionCard(HeadedCard):
-    """``question-card``: a question that belongs to no call in view, such as a sub-agent's."""
+    """``question-card``: a question without a visible call, such as a sub-agent's."""
 
     def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""A card for code: language, wrap, copy. Plain while it streams, coloured once when it is finished."""
+"""A code card with language, wrap and copy: plain while streaming, highlighted once complete."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from atelier_desk.support.text import hidden_codes, visible
 
 _COPIED_MS = 1600
 _CODES = 8
-"""Hidden characters that are named."""
+"""Maximum number of hidden characters listed by name."""
 PAGES = frozenset({"html", "xhtml", "svg", "mermaid"})
-"""Languages that a browser shows."""
+"""Languages that can be opened in a browser."""
 
 
 class CodeCard(QFrame):
-    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when it is final. ``spans`` are colours that the code brings along;
-    ``wrap``: its lines are sentences, broken at words where the card ends unless the person wants them whole.
+    """Shows ``code``; ``update_code`` while it grows, ``freeze`` when complete.
+
+    Args:
+        spans: colours that come with the code, such as those of terminal output.
+        wrap: lines are prose and wrap at words unless the user turns that off.
 
     Signals:
         height_changed: call ``fit`` again.
@@ -92,7 +95,7 @@ class CodeCard(QFrame):
         return self._code
 
     def update_code(self, code: str, language: str | None = None) -> None:
-        """Show more of the code; text that only grew is appended."""
+        """Show more of the code; if the old text is a prefix of the new one, only the rest is appended."""
         if language is not None and language != self.language:
             self.language = language
             self._label.setText(language)
@@ -114,8 +117,10 @@ class CodeCard(QFrame):
         self.height_changed.emit()
 
     def freeze(self) -> None:
-        """The code is final: colour it, draw it when it is a diagram, and write out what cannot be seen in it or turns it. A copy has it
-        as it was written."""
+        """The code is complete: highlight it, or draw it if it is a diagram.
+
+        Hidden and bidirectional characters become visible; copying yields the original text.
+        """
         self._frozen = True
         if hidden_codes(self._code):
             self._seen, self._spans = visible(self._code), ()
@@ -135,11 +140,11 @@ class CodeCard(QFrame):
 
     @property
     def _pictured(self) -> bool:
-        """Whether the diagram is shown: not while its source is asked for, or has a text that is searched for."""
+        """Whether the diagram is shown: not while its source is requested or contains a search match."""
         return bool(self._drawing) and not self._source.isChecked() and not (self._needle and self._needle.lower() in self._seen.lower())
 
     def open_in_browser(self) -> None:
-        """As a page of its own, in which nothing runs and nothing is loaded."""
+        """Open the code in a browser as a static page without network access."""
         from atelier_desk.desktop.chat.cards.browser_page import open_page
 
         try:
@@ -148,7 +153,8 @@ class CodeCard(QFrame):
             opened = False
         if not opened:
             at = self._browser.mapToGlobal(self._browser.rect().bottomLeft())
-            QToolTip.showText(at, _("Could not open a browser"), self._browser)  # at once: nothing else tells that the click did nothing
+            # At once: there is no other sign that the click failed.
+            QToolTip.showText(at, _("Could not open a browser"), self._browser)
 
     def _on_drawn(self, source: str, drawing: str) -> None:
         if source != self._code:
@@ -161,7 +167,7 @@ class CodeCard(QFrame):
         self._show_picture()
 
     def _show_picture(self) -> None:
-        """The diagram where there is one, else the code."""
+        """Show the diagram if there is one, else the code."""
         self._text.setHidden(self._pictured)
         self._wrap.setHidden(self._pictured)
         if self._picture is not None:
@@ -174,7 +180,7 @@ class CodeCard(QFrame):
         self.height_changed.emit()
 
     def copy(self) -> None:
-        """Put the code on the clipboard and say so for a moment."""
+        """Copy the code to the clipboard and confirm for a moment."""
         QGuiApplication.clipboard().setText(self._code)
         self._copy.setText(" " + _("Copied"))
         self._copy.setIcon(theme().icon("check", "ok"))
@@ -186,28 +192,28 @@ class CodeCard(QFrame):
 
     def fit(self, width: int) -> int:
         self.setFixedWidth(width)
-        look = theme()
+        style = theme()
         head = self._copy.sizeHint().height() + 8
         if self._picture is not None and self._pictured:
-            return head + self._picture.fit(width - 2 - look.px(28)) + look.px(14) + 2
+            return head + self._picture.fit(width - 2 - style.px(28)) + style.px(14) + 2
         inner = width - 2 - self._text.contentsMargins().left() - self._text.contentsMargins().right()
         line = self._text.line_height()
         lines = self._text.document().blockCount()
         extra = 0
         if self._wrap.isChecked():
-            lines = self._wrapped_lines(inner - look.px(28), self._seen)
-        elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - look.px(28):
+            lines = self._wrapped_lines(inner - style.px(28), self._seen)
+        elif self._text.fontMetrics().horizontalAdvance("m") * self._longest() > inner - style.px(28):
             extra = self._text.horizontalScrollBar().sizeHint().height()
-        body = math.ceil(lines * line) + look.px(16) + extra
+        body = math.ceil(lines * line) + style.px(16) + extra
         self._text.setFixedHeight(body)
         return head + body + 2
 
     def _hidden_tip(self) -> str:
         codes = ", ".join(hidden_codes(self._code)[:_CODES])
-        return _("This text holds characters that cannot be seen or that change its order: {codes}", codes=codes)
+        return _("This text contains invisible characters, or characters that change its order: {codes}", codes=codes)
 
     def highlight(self, needle: str) -> int:
-        """Mark every place of ``needle`` (no case); an empty one clears. Returns how many there are."""
+        """Highlight all matches of ``needle``, ignoring case; empty clears. Returns their number."""
         pictured, self._needle = self._pictured, needle
         if pictured != self._pictured:
             self._show_picture()
@@ -216,7 +222,7 @@ class CodeCard(QFrame):
         return len(marks)
 
     def place_of(self, number: int) -> int:
-        """How far below the card's top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        """Distance in pixels from the top to match ``number`` (from 0), which becomes the current one."""
         marks = places(self._text.document(), self._needle, number)
         self._text.setExtraSelections(marks)
         if not marks:
@@ -225,7 +231,7 @@ class CodeCard(QFrame):
         if self._wrap.isChecked():
             text = "\n".join(self._seen.split("\n")[:above])
             above = self._wrapped_lines(self._text.viewport().width(), text) if above else 0
-        # Counted, not asked for: a card that was opened just now is not laid out yet.
+        # Calculated from line numbers: a card that was just opened has no layout yet.
         return self._text.y() + round(above * self._text.line_height())
 
     def changeEvent(self, event: QEvent) -> None:
@@ -234,12 +240,12 @@ class CodeCard(QFrame):
             self.height_changed.emit()
 
     def _on_theme(self) -> None:
-        look = theme()
+        style = theme()
         self._text.apply_style()
-        side = look.px(14)
-        self._text.setViewportMargins(side, look.px(4), side, 0)
-        self._copy.setIcon(look.icon("copy"))
-        self._copy.setIconSize(QSize(look.px(13), look.px(13)))
+        side = style.px(14)
+        self._text.setViewportMargins(side, style.px(4), side, 0)
+        self._copy.setIcon(style.icon("copy"))
+        self._copy.setIconSize(QSize(style.px(13), style.px(13)))
         if self._frozen:
             self._highlighter.start(self._seen, self.language, self._spans)
         if self._diagram is not None:
@@ -248,7 +254,8 @@ class CodeCard(QFrame):
     def _on_wrap(self, on: bool) -> None:
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth if on else QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setWordWrapMode(self._mode)
-        bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if on else Qt.ScrollBarPolicy.ScrollBarAsNeeded  # a space may hang over the edge
+        # A trailing space may exceed the edge.
+        bar = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if on else Qt.ScrollBarPolicy.ScrollBarAsNeeded
         self._text.setHorizontalScrollBarPolicy(bar)
         self.height_changed.emit()
 
@@ -263,7 +270,7 @@ class CodeCard(QFrame):
 
 
 def _broken(line: str, font: QFont, mode: QTextOption.WrapMode, width: int) -> int:
-    """How many lines Qt makes of one."""
+    """The number of lines into which Qt wraps a line."""
     layout = QTextLayout(line, font)
     option = QTextOption()
     option.setWrapMode(mode)

@@ -1,4 +1,4 @@
-"""Mermaid diagrams as pictures in the colours of the theme: no browser, no script, no network."""
+"""Mermaid diagrams as images in the theme's colours, drawn without browser, script or network."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
 
 _LETTERS = 16
-"""Pixels of the letters in a drawing; they are shown as large as the text around it."""
+"""Font size in pixels in a drawing; drawings are scaled so that it matches the surrounding text."""
 CACHE_CHARACTERS = 8_000_000
-"""Characters of the pictures (base64) that are remembered for cards that are made again: after a switch of the theme, on the way back."""
+"""Characters of images (base64) cached for cards that are rebuilt, for example after a theme change."""
 _known: OrderedDict[tuple[str, str], str] = OrderedDict()
-"""Pictures by kind and source, the one used last at the end."""
+"""Images by kind and source, the most recently used last."""
 
 
 class Diagram(QObject):
     """The diagram of one card.
 
     Signals:
-        drawn: the source and its picture as PNG in base64, empty when it is broken or cannot be drawn.
+        drawn: the source, and its image as PNG in base64; empty if it is invalid or cannot be drawn.
     """
 
     drawn = Signal(str, str)
@@ -39,7 +39,7 @@ class Diagram(QObject):
         self._source = self._kind = ""
 
     def start(self, source: str) -> None:
-        """Draw it for the present theme."""
+        """Draw a diagram for the current theme."""
         if not self._source:
             drawings().drawn.connect(self._on_drawn)
         kind = "dark diagram" if theme().tokens.name == "dark" else "diagram"
@@ -54,7 +54,7 @@ class Diagram(QObject):
     def _on_drawn(self, kind: str, source: str, picture: str) -> None:
         if (kind, source) != (self._kind, self._source):
             return
-        if picture:  # one that could not be drawn is tried again: its process may have ended for another reason
+        if picture:  # failures are not cached: the drawing process may have ended for another reason
             _known[kind, source] = picture
             _known.move_to_end((kind, source))
             while sum(map(len, _known.values())) > CACHE_CHARACTERS:
@@ -63,7 +63,7 @@ class Diagram(QObject):
 
 
 class DiagramPicture(PictureLabel):
-    """``result-picture`` of a diagram: no wider than its card; a press opens it large, where it can be zoomed."""
+    """``result-picture`` of a diagram: at most as wide as its card; a click opens it in a zoomable dialog."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(_("Diagram"), ImagePart(data="", media_type="image/png"), QPixmap(), parent)
@@ -73,17 +73,17 @@ class DiagramPicture(PictureLabel):
         self.hide()
 
     def show_picture(self, picture: str) -> bool:
-        """Take the PNG in base64; whether it is one."""
-        whole = QPixmap()
-        if not whole.loadFromData(base64.b64decode(picture)):
+        """Show a PNG in base64; returns whether it is valid."""
+        full = QPixmap()
+        if not full.loadFromData(base64.b64decode(picture)):
             return False
-        self._image, self._full_size = ImagePart(data=picture, media_type="image/png"), whole
+        self._image, self._full_size = ImagePart(data=picture, media_type="image/png"), full
         self._title = _("Diagram")
-        self.fit(self._room or round(whole.width() / SCALE))
+        self.fit(self._room or round(full.width() / SCALE))
         return True
 
     def fit(self, width: int) -> int:
-        """Take at most ``width`` pixels; the height it needs."""
+        """Fit into ``width`` pixels; returns the height."""
         self._room = width
         shown = self._full_size.size() * (theme().px(14) / _LETTERS / SCALE)
         if shown.width() > width:

@@ -1,4 +1,4 @@
-"""The files that a turn changed, at its end: named, to be looked at, and to be taken back together."""
+"""The card at the end of a turn with the files it changed: open each one, or undo all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FilesCard(HeadedCard):
-    """``changed-files``."""
+    """``changed-files``: the files a turn changed."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""A card that begins with an icon, a title and a line of text, and knows its height at a width."""
+"""A card that begins with an icon, a title and a line of text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from atelier_desk.desktop.widgets import Card, fill, label
 
 
 class HeadedCard(Card):
-    """What more it has goes beside the words into ``head``, below them and in line with them into ``words``, or below all into ``body``."""
+    """Base of such cards.
+
+    Subclasses add widgets to ``head`` (right of the text), ``words`` (below, aligned with it) or ``body`` (below
+    all).
+    """
 
     def __init__(self, parent: QWidget | None = None, variant: str = "card") -> None:
         super().__init__(parent, variant)
@@ -23,13 +27,13 @@ class HeadedCard(Card):
         self.body.addLayout(self.head)
 
     def show_head(self, icon: str, role: Role, title: str, text: str) -> None:
-        """Icon and its colour, title and text; no room is kept for an empty text."""
+        """Set icon and icon colour, title and text; an empty text takes no space."""
         self._icon.setPixmap(theme().pixmap(icon, role, theme().px(16), self.devicePixelRatioF()))
         self.title.setText(title)
         self.text.setText(text)
         self.text.setVisible(bool(text))
 
     def fit(self, width: int) -> int:
-        """Take this width; returns the height it needs."""
+        """Lay out for this width in pixels; returns the height."""
         self.setFixedWidth(width)
         return self.body.totalHeightForWidth(width) if self.body.hasHeightForWidth() else self.body.sizeHint().height()

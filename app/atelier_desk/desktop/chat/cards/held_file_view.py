@@ -1,4 +1,4 @@
-"""A file that a command made and that waits for the person, in the card of the call: what is in it, Keep and Discard."""
+"""A new file waiting for approval in the card of the command that created it: preview, Keep and Discard."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
 
 SHOWN = 20_000
-"""Characters of what it holds that are shown."""
+"""Maximum characters of the file that are shown."""
 
 
 class HeldView(QWidget):
-    """``held-view``: a row, and below it what the file holds once its name is pressed.
+    """``held-view``: a row; clicking the file name shows its content below.
 
     Signals:
-        height_changed: it was opened, closed or answered.
+        height_changed: it was opened, closed or decided.
     """
 
     height_changed = Signal()
@@ -47,7 +47,7 @@ class HeldView(QWidget):
             self._jobs.start(self._refresh(bridge), key="look")
 
     def fit(self, width: int) -> int:
-        """Lay it out in this width; gives the height."""
+        """Lay out for this width in pixels; returns the height."""
         height = self.row.heightForWidth(width)
         self.row.setGeometry(0, 0, width, height)
         if self.body is not None:
@@ -85,7 +85,7 @@ class HeldView(QWidget):
             self.row.settle()
             return
         if not self.row.waits:
-            return  # it was answered meanwhile
+            return  # decided meanwhile
         text = part.diff[:SHOWN] or _(N_("There is no text to compare."))
         self.body = CodeCard(text, "diff", self)
         self.body.freeze()

@@ -1,4 +1,4 @@
-"""A run that stopped at a cap: which agent, which cap, and what to do about it."""
+"""The card of a run that stopped at a limit: which agent, which limit, and the options."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from atelier_desk.support.number_format import cost, duration, number, tokens
 from atelier_desk.support.text import visible
 
 _UNITS = {"time": N_("{amount} s"), "tokens": N_("{amount} tokens"), "cost": N_("$ {amount}"), "month": N_("$ {amount}")}
-"""What stands around the amount, by kind."""
+"""Format of the amount by kind of limit."""
 _MOST = 1_000_000_000.0
 _FIRST = {"iterations": 10.0, "tool_calls": 10.0, "tokens": 10_000.0, "cost": 0.5, "month": 5.0, "time": 300.0}
-"""What is offered on top of a cap of nothing, by kind."""
+"""Suggested increase of a limit that is zero, by kind."""
 
 
 def limit_value(kind: str, value: float) -> str:
-    """A cap in its own unit."""
+    """A limit's value formatted with its unit."""
     if kind in MONEY:
         return cost(value)
     if kind == "time":
@@ -38,7 +38,7 @@ def limit_value(kind: str, value: float) -> str:
 
 
 class RaiseField(DoubleSpinBox):
-    """How much is added to a cap; as much again as it was, or what the next request lacks, until a person says otherwise."""
+    """The field for the increase of a limit; suggests doubling it, or what the next request lacks."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,7 +51,10 @@ class RaiseField(DoubleSpinBox):
         pad(self)
 
     def show_kind(self, kind: str, cap: float, lacking: float = 0.0) -> None:
-        """Decimals, steps and unit follow the kind; a value somebody typed stays. ``lacking``: less would not be enough."""
+        """Set decimals, step and unit for this kind; a value typed by the user is not replaced.
+
+        ``lacking``: the smallest increase that helps.
+        """
         before, _amount, after = _(_UNITS.get(kind, "")).partition("{amount}")
         self.setPrefix(f"+ {before}")
         self.setSuffix(after)
@@ -69,7 +72,7 @@ class RaiseField(DoubleSpinBox):
 
 
 class LimitButtons(QWidget):
-    """Raise by an amount, finish with what there is, stop: for one run that stopped at a cap."""
+    """Buttons of a run stopped at a limit: raise it, finish with a last answer, or stop."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -112,7 +115,7 @@ class LimitButtons(QWidget):
         """``details`` as of ``too_little``."""
         self.run_id = run_id
         unpriced = kind == "unpriced"
-        self.finish.setVisible(kind != "month" and not unpriced)  # a last answer would cost something, too
+        self.finish.setVisible(kind != "month" and not unpriced)  # a last answer would also cost something
         for widget in (self.amount, self.raising):
             widget.setVisible(not unpriced)
         for widget in (self.price, self.allow):
@@ -122,7 +125,7 @@ class LimitButtons(QWidget):
 
 
 class LimitCard(HeadedCard):
-    """``limit-card``: such a run somewhere in a team."""
+    """``limit-card``: a run of a team stopped at a limit."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent, "card-warn")
@@ -133,8 +136,13 @@ class LimitCard(HeadedCard):
         bind(self._show)
 
     def show_limit(self, run_id: str, agent: str, kind: str, value: float, cap: float, details: Mapping[str, float]) -> None:
-        """``kind`` is a ``LimitKind`` value; value and cap are in its unit (US dollars, tokens, seconds, calls, steps); ``details`` as of
-        ``too_little``."""
+        """Show a limit that was reached.
+
+        Args:
+            kind: a ``LimitKind`` value.
+            value, cap: in the unit of the kind: US dollars, tokens, seconds, calls or steps.
+            details: as in ``too_little``.
+        """
         self._shown = (run_id, agent, kind, value, cap, details)
         self._show()
 

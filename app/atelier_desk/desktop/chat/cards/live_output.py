@@ -1,4 +1,4 @@
-"""What a running call prints, in its card: the newest lines, in their colours."""
+"""Live output of a running command in its card: the newest lines, with colours."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.support.i18n import _
 
 LIVE_LINES = 8
-"""Lines that are shown."""
+"""Number of lines shown."""
 _SIDES, _BELOW = (13, 11), 10
 
 
 class LiveOutput(QLabel):
-    """``tool-live``: hidden while there is nothing to show. When it is ``steady`` it is as high as all its lines from the beginning on, so
-    that nothing above or below moves while the output grows."""
+    """``tool-live``: hidden while there is no output.
+
+    With ``steady`` it has its full height from the start, so that nothing moves while output grows.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -32,7 +34,7 @@ class LiveOutput(QLabel):
         self.hide()
 
     def show_output(self, text: str, spans: Sequence[ansi.Span]) -> bool:
-        """Show the newest lines, each cut at the card's edge; True when it wants another height."""
+        """Show the newest lines, each cut at the card's edge; returns True if the height changes."""
         wanted = bool(text) or self.steady
         if not wanted and not self.isVisibleTo(self._card):
             return False
@@ -42,7 +44,7 @@ class LiveOutput(QLabel):
         plain = "\n".join(shown) or (_("No output yet") if self.steady else "")
         self.setAccessibleName(plain)
         self.setTextFormat(Qt.TextFormat.RichText if spans else Qt.TextFormat.PlainText)
-        coloured = (ansi.html(line, part, theme().tokens) for line, (_whole, part) in zip(shown, found, strict=True))
+        coloured = (ansi.html(line, part, theme().tokens) for line, (_full, part) in zip(shown, found, strict=True))
         self.setText("<br>".join(coloured) if spans else plain)
         lines = LIVE_LINES if self.steady else len(shown)
         grown = wanted != self.isVisibleTo(self._card) or lines != self._lines

@@ -1,5 +1,7 @@
-"""What a turn wants remembered, asked about at the call that wrote it or at the end of the turn: kept for all workflows, kept here alone,
-edited or forgotten, one by one; and that its model is asked for more."""
+"""The card for memories a turn proposes: accept each for all workflows or this one only, edit or reject it.
+
+It is shown at the call that created them or at the end of the turn, also while a model is asked for more memories.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,11 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
 
 SHOWN = 300
-"""Characters of a memory that its row shows; the rest is in the form that Edit opens."""
+"""Characters of a memory shown in its row; Edit opens the full text."""
 
 
 class RememberedRow(QWidget):
-    """One memory: its words, for whom it holds, and what a person can say to it."""
+    """One memory with its scope and buttons."""
 
     def __init__(self, memory: Memory, card: RememberedCard) -> None:
         super().__init__(card)
@@ -68,7 +70,7 @@ class RememberedRow(QWidget):
 
 
 class RememberedCard(HeadedCard):
-    """``remembered``, with a row for each memory; ``memory-stop-looking`` while the model is asked."""
+    """``remembered``, with a row per memory; ``memory-stop-looking`` while a model is asked."""
 
     def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
@@ -85,7 +87,7 @@ class RememberedCard(HeadedCard):
         bind(self._show)
 
     def show_memories(self, memories: Sequence[Memory], looking: Sequence[ExtractionReply] = ()) -> None:
-        """These, as they are now, and whether the model is asked for more."""
+        """Show these memories, and whether a model is asked for more."""
         if tuple(looking) != self._extractions:
             self._extractions = tuple(looking)
             self._show()
@@ -126,9 +128,8 @@ class RememberedCard(HeadedCard):
         if bridge is not None and self._extractions:
             bridge.jobs.start(bridge.engine.runs.remembering.stop(self._extractions[0].turn_id))
 
-    # -- what a person says ------------------------------------------------------------------------------------------------------
     def accept_memory(self, memory: Memory, everywhere: bool) -> None:
-        """Yes: for all workflows, or for this one alone."""
+        """Accept a memory: for all workflows, or for this one only."""
         bridge, home = self._host.bridge, memory.workflow_id or ""
         if bridge is None:
             return
@@ -136,13 +137,13 @@ class RememberedCard(HeadedCard):
 
         async def job() -> None:
             await memories.accept(memory.id, everywhere=everywhere, content=memory.content)
-            said = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
-            self._offer(said, lambda: memories.propose_again(memory.id, home))
+            text = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
+            self._offer(text, lambda: memories.propose_again(memory.id, home))
 
         self._start(memory, job)
 
     def reject_memory(self, memory: Memory) -> None:
-        """No."""
+        """Reject a memory."""
         bridge = self._host.bridge
         if bridge is None:
             return
@@ -155,7 +156,7 @@ class RememberedCard(HeadedCard):
         self._start(memory, job)
 
     def edit(self, memory: Memory) -> None:
-        """Other words for it, before or after a yes."""
+        """Edit a memory, accepted or not."""
         from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
         from atelier_desk.desktop.panes.memory.list import MemoryRow
 

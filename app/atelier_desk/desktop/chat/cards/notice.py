@@ -1,4 +1,4 @@
-"""Notices of a transcript: limits, loops, retries, errors, ends; with buttons while the run waits for a decision."""
+"""Notices of a transcript: limits, loops, retries, errors, ends; with buttons while the run waits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from atelier_desk.support.number_format import duration, tokens
 
 
 class NoticeCard(EntryWidget):
-    """What the engine tells: a limit, a loop, a retry, an error. While the run waits for it, with what can be done."""
+    """A notice of the engine: limit, loop, retry or error. While the run waits for a decision it shows the options."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(entry, parent)
@@ -64,7 +64,7 @@ class NoticeCard(EntryWidget):
         if self.entry.topic == "error":
             self._show_details()
         self._buttons.updateGeometry()
-        self._card.body.activate()  # the height that is asked for next is that with the new buttons
+        self._card.body.activate()  # so that the next height includes the new buttons
         self.height_changed.emit()
 
     def _toggle_details(self) -> None:
@@ -73,7 +73,7 @@ class NoticeCard(EntryWidget):
         self.refresh()
 
     def _show_details(self) -> None:
-        """The code of an error and what the server said, for whoever looks for them."""
+        """Show the error code and the server's message."""
         found = "\n".join(filter(None, (str(self.entry.details.get(name) or "") for name in ("code", "detail"))))
         opened = self.entry.id in self._host.state.open_reports
         self._more.setVisible(bool(found))
@@ -82,7 +82,7 @@ class NoticeCard(EntryWidget):
         self._details.setText(found)
 
     def _show_limit(self, on: bool) -> None:
-        """For a cap that was reached: how much more is allowed is for the person to say."""
+        """Show the field to raise the limit that was reached."""
         if on and self._limit is None:
             self._limit = LimitButtons(self._host, self._card)
             self._card.words.addWidget(self._limit)
@@ -124,7 +124,7 @@ class NoticeCard(EntryWidget):
 
 
 _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}
-"""Codes of errors that no model and no server is to blame for: Atelier's own, and its database's."""
+"""Codes of errors caused by Atelier or its database, not by a model or server."""
 _ENDED = {
     "command": N_("The command that showed this run ended. Everything up to this point is saved."),
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
@@ -161,7 +161,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "context_compacted":
         before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
         text = _("{before} → {after} tokens; older parts are sent shortened.", before=tokens(before), after=tokens(after))
-        if not after:  # results are shortened before anybody has counted what is left
+        if not after:  # results are shortened before the remaining tokens are counted
             text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if entry.topic == "nudge":

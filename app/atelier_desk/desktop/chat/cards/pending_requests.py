@@ -1,4 +1,4 @@
-"""What waits for a person below a card: approvals, questions of sub-agents, agents that stopped at a limit."""
+"""Requests to the user below a card: approvals, questions of sub-agents, agents stopped at a limit."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class PendingRequests(QWidget):
-    """A stack of such cards, each kept as long as its reason lasts.
+    """A stack of request cards; each disappears when its request is settled.
 
     Signals:
-        height_changed: a card came, went or grew.
+        height_changed: a card was added, removed or resized.
     """
 
     height_changed = Signal()
@@ -41,7 +41,7 @@ class PendingRequests(QWidget):
         return len(self._cards)
 
     def show_all(self, approvals: Iterable[ApprovalRequest], members: Iterable[Member] = ()) -> None:
-        """Show the cards of these requests, and of what these agents wait for a person with."""
+        """Show cards for these approvals, and for requests of these agents to the user."""
         wanted: dict[str, _Card] = {}
         for group in self._host.approvals.together(approvals) if self._host.approvals is not None else ():
             key, shown = self._approval(group)
@@ -64,7 +64,7 @@ class PendingRequests(QWidget):
         self._cards = wanted
         for card in came:
             card.show()
-        self.setVisible(bool(wanted))  # where it is empty it would lie over other cards and take their clicks
+        self.setVisible(bool(wanted))  # an empty stack would cover other cards and receive their clicks
         if changed:
             self.height_changed.emit()
 
@@ -76,7 +76,7 @@ class PendingRequests(QWidget):
         if isinstance(known, ApprovalGroup):
             known.show_requests(group)
         if known is not None:
-            return key, known  # type: ignore[return-value]  # the key says of which kind it is
+            return key, known  # type: ignore[return-value]  # the key implies the type
         assert self._host.bridge is not None
         card = card_for(self._host.bridge, group, self)
         card.height_changed.connect(self.height_changed)
@@ -89,7 +89,7 @@ class PendingRequests(QWidget):
         card.deleteLater()
 
     def fit(self, width: int) -> int:
-        """Stack the cards; 0 when there are none."""
+        """Stack the cards in this width; returns the height, 0 without cards."""
         y = 0
         for card in self._cards.values():
             height = card.fit(width)

@@ -1,4 +1,4 @@
-"""A picture in a card: opened large, saved, copied, and dragged to another program as a file."""
+"""An image in a card: zoom, save, copy, and drag as a file to other programs."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from atelier_desk.support.text import visible
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _THUMBNAIL = 96
 _FILLS = 0.8
-"""Share of the screen that a large picture takes at most."""
+"""Maximum share of the screen for an enlarged image."""
 _STEP = 1.25
 _LEAST_ZOOM, _MOST_ZOOM, _LONGEST_SIDE = 0.1, 8.0, 32_000
-"""Bounds of the zoom, and of the pixels of its longest side that Qt lays out."""
+"""Limits of the zoom, and of the longest side in pixels that Qt can lay out."""
 
 
 def file_name(title: str, media_type: str) -> str:
-    """A name to save a picture under, from what it is called."""
+    """A file name for saving an image, made from its title."""
     ending = ENDINGS.get(media_type, ".png")
     stem = re.sub(r"[^\w.-]+", "-", title.rpartition("/")[2].removesuffix(ending)).strip("-.") or "picture"
     return stem[:100] + ending
 
 
 def picture_menu(parent: QWidget, open_large: Callable[[], object], save: Callable[[], object], copy: Callable[[], object]) -> QMenu:
-    """``picture-menu``: what can be done with any picture of a transcript."""
+    """``picture-menu``: the context menu of any image in a transcript."""
     made = QMenu(parent)
     made.setObjectName("picture-menu")
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -48,7 +48,7 @@ def picture_menu(parent: QWidget, open_large: Callable[[], object], save: Callab
 
 
 class PictureLabel(QLabel):
-    """``result-picture``. Enter or a click opens it large, the copy key copies it, dragging takes it out as a file."""
+    """``result-picture``. Enter or a click enlarges it, the copy shortcut copies it, dragging exports a file."""
 
     def __init__(self, title: str, image: ImagePart, whole: QPixmap, parent: QWidget) -> None:
         super().__init__(parent)
@@ -72,14 +72,14 @@ class PictureLabel(QLabel):
         ask_save(self, _("Save image"), file_name(self._title, self._image.media_type), "", self.write)
 
     def write(self, path: Path) -> None:
-        """Write its file as it came."""
+        """Write the original bytes to a file."""
         path.write_bytes(self.data)
 
     def copy(self) -> None:
         QGuiApplication.clipboard().setPixmap(self._full_size)
 
     def mime(self) -> QMimeData:
-        """What is dragged: the picture, and a file of it for programs that take files."""
+        """The drag data: the image, and a file for programs that accept files."""
         if self._dragged is None:
             self._dragged = tempfile.TemporaryDirectory(prefix="atelier-", ignore_cleanup_errors=True)
         path = Path(self._dragged.name) / file_name(self._title, self._image.media_type)
@@ -90,7 +90,7 @@ class PictureLabel(QLabel):
         return made
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        # On the screen: a picture that gets the focus is scrolled into view, away from under the pointer.
+        # On the screen: an image that gets the focus is scrolled into view, away from the pointer.
         self._pressed = event.globalPosition().toPoint() if event.button() == Qt.MouseButton.LeftButton else None
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -109,7 +109,7 @@ class PictureLabel(QLabel):
             self.open_large()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """The first click of the two has opened it."""
+        """Ignored: the first click of a double click already enlarged the image."""
         self._pressed = None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -131,7 +131,10 @@ class PictureLabel(QLabel):
 
 
 class PictureDialog(QDialog):
-    """``picture-dialog``: the whole picture, zoomed by its buttons, + − 0, or the wheel with Ctrl; scrolled where the screen is smaller."""
+    """``picture-dialog``: the complete image.
+
+    Zoom with buttons, + − 0, or Ctrl and the wheel; scrolls if larger than the screen.
+    """
 
     def __init__(self, title: str, picture: QPixmap, label: PictureLabel) -> None:
         super().__init__(label.window())
@@ -166,7 +169,7 @@ class PictureDialog(QDialog):
         close.setFocus()
 
     def zoom(self, factor: float) -> None:
-        """Show it ``factor`` times as large as it is, within the bounds of what can be read and painted."""
+        """Set the scale, within the limits above."""
         longest = max(1, self._picture.width(), self._picture.height()) / self._ratio
         self._zoom = max(min(_LEAST_ZOOM, 1.0), min(factor, _MOST_ZOOM, _LONGEST_SIDE / longest))
         self._shown.resize((self._picture.size() / self._ratio * self._zoom).expandedTo(QSize(1, 1)))

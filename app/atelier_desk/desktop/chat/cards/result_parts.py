@@ -1,4 +1,4 @@
-"""What a call gave besides its data: pictures, texts, changes of files that open in place, and files to save."""
+"""Parts of a call's result besides its data: images, texts, diffs that open in place, files to save."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from atelier_desk.support.number_format import number, size
 from atelier_desk.support.text import visible
 
 SHOWN = 20_000
-"""Characters of a text or diff that are shown when it is opened."""
+"""Maximum characters shown of an opened text or diff."""
 _CHANGES = {
     "created": N_("Created {path}"),
     "changed": N_("Changed {path}"),
@@ -33,15 +33,15 @@ _CHANGES = {
 
 
 def shown(parts: Iterable[ResultPart]) -> tuple[ShownPart, ...]:
-    """Those that a call's card shows: sources stand under the answer they were used for."""
+    """The parts shown in the call's card; sources are shown under the answer that uses them."""
     return tuple(part for part in parts if not isinstance(part, SourcePart))
 
 
 class ResultParts(QWidget):
-    """``result-parts``: one ``PartView`` below the other.
+    """``result-parts``: a column of ``PartView``s.
 
     Signals:
-        height_changed: one was opened or closed.
+        height_changed: a part was opened or closed.
     """
 
     height_changed = Signal()
@@ -65,7 +65,7 @@ class ResultParts(QWidget):
 
 
 class PartView(QWidget):
-    """``result-part``: a line that says what it is; pressing it opens or closes a picture, text or diff, or saves a file.
+    """``result-part``: a line describing the part; a click opens or closes an image, text or diff, or saves a file.
 
     Signals:
         height_changed: it was opened or closed.
@@ -88,7 +88,7 @@ class PartView(QWidget):
         bind(self._show)
 
     def words(self) -> str:
-        """What it is, in a line."""
+        """A one-line description."""
         part = self._part
         if isinstance(part, FileChange):
             text = _(_CHANGES[part.action], path=part.path, to=part.moved_to)
@@ -98,7 +98,7 @@ class PartView(QWidget):
         return visible(_(part.title)) or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
 
     def fit(self, width: int) -> int:
-        """Lay it out in this width; gives the height."""
+        """Lay out for this width in pixels; returns the height."""
         hint = self.button.sizeHint()
         self.button.setGeometry(0, 0, min(width, hint.width()), hint.height())
         height = hint.height()

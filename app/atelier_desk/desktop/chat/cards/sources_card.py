@@ -1,4 +1,4 @@
-"""The pages of the web that an answer rests on, under it; each opens in the browser."""
+"""The web pages cited by an answer, below it; each opens in the browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.text import visible
 
 SHOWN = 320
-"""Width of a button's text, in logical pixels at 100 %."""
+"""Maximum width of a button's text, in logical pixels at 100 %."""
 
 
 class SourcesCard(HeadedCard):

@@ -1,4 +1,4 @@
-"""A call that starts sub-agents: a tool card with a lane for each of them, and how far they are together."""
+"""The card of a call that starts sub-agents: a tool card with a lane per agent and the overall progress."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from atelier_desk.support.number_format import duration
 from atelier_desk.tools.call import Effect
 
 AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16
-"""A lane takes 3–5 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
+"""Lanes created at once and per following frame: one takes 3–5 ms. Space for all lanes is reserved at once."""
 
 
 def starts_agents(call: Call) -> bool:
-    """Whether a call is one that starts sub-agents."""
+    """Whether a call starts sub-agents."""
     return call.effect == Effect.SPAWN
 
 
 class TeamCard(ToolCard):
-    """``team-card``: head as every tool card, below it the lanes; the arguments and the result open in place."""
+    """``team-card``: the head of a tool card with lanes below; arguments and result open in place."""
 
     def __init__(self, call: Call, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         self._lanes: dict[str, Lane] = {}
@@ -68,7 +68,7 @@ class TeamCard(ToolCard):
         self._show_lanes(self._lanes.keys())
 
     def _show_lanes(self, changed: Collection[str]) -> None:
-        """As many lanes as there are agents, and those of ``changed`` brought up to date."""
+        """Show a lane per agent, and update those of the agents in ``changed``."""
         if self._holder is None:
             return
         members = self.members
@@ -88,13 +88,13 @@ class TeamCard(ToolCard):
         self.bar.setValue(done)
 
     def _drop_lanes(self, members: list[Member]) -> None:
-        """Those of agents that are no more; in a replay they go as they came."""
+        """Remove the lanes of agents that no longer exist: a replay goes back in time, too."""
         listed = {member.run_id for member in members}
         for run_id in [run_id for run_id in self._lanes if run_id not in listed]:
             self._lanes.pop(run_id).deleteLater()
 
     def _make(self, members: list[Member], most: int) -> None:
-        """Make up to ``most`` of the lanes that are missing, from the top; a timer goes on with the others."""
+        """Create up to ``most`` missing lanes, from the top; a timer creates the rest."""
         missing = [member for member in members if member.run_id not in self._lanes]
         for member in missing[:most]:
             lane = self._lanes[member.run_id] = Lane(member.run_id, self._host, self._holder)
@@ -114,7 +114,7 @@ class TeamCard(ToolCard):
         self._make(members, A_FRAME)
 
     def _show_stages(self, members: list[Member]) -> None:
-        """Stages are named when there are several."""
+        """Show the names of the stages, if there are several."""
         stages = _stages(members)
         for stage in [stage for stage in self._stages if stage not in stages]:
             self._stages.pop(stage).deleteLater()
@@ -129,7 +129,7 @@ class TeamCard(ToolCard):
         return made
 
     def words(self) -> tuple[str, str]:
-        """As every tool card; with how many agents there are, and an agent by its name where the call has an id."""
+        """The head of a tool card, with the number of agents, and an agent's name in place of its id."""
         first, rest = super().words()
         members = self.members
         if len(members) > 1:
@@ -147,12 +147,13 @@ class TeamCard(ToolCard):
         if held and all(member.over or member.held for member in members):
             return agent_state(held[0]), "warn"
         if len(members) == 1:
-            return agent_state(members[0]), state_icon(members[0])[2]  # its call may be over: it works in the background
+            # The call may have ended: the agent continues in the background.
+            return agent_state(members[0]), state_icon(members[0])[2]
         done = sum(member.over for member in members)
         return _("{done} of {count} done", done=done, count=len(members)), "accent"
 
     def _end_words(self, members: list[Member]) -> tuple[str, PillKind]:
-        """How long a batch took, or how much of it was done."""
+        """How long a batch took, or how much of it was completed."""
         completed = sum(member.status == "completed" for member in members)
         if members and self.call.status == "ok" and completed == len(members):
             now = self._host.team.now()
@@ -163,7 +164,6 @@ class TeamCard(ToolCard):
             return _("stopped"), ""
         return super().state_text()
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_changed(self, runs: frozenset[str]) -> None:
         state = self._host.team.state
         members = self.members
@@ -188,7 +188,6 @@ class TeamCard(ToolCard):
         for lane in self._lanes.values():
             lane.show_concerns()
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
         height = super().fit(width)
         if self._holder is None or self._holder.isHidden():
@@ -197,7 +196,7 @@ class TeamCard(ToolCard):
 
     def _place_lanes(self, width: int) -> int:
         assert self._holder is not None
-        look = theme()
+        style = theme()
         self._line.setGeometry(0, 0, width, 1)
         self.bar.setGeometry(0, 0, width, 4)
         y, stage = 5, None
@@ -208,16 +207,16 @@ class TeamCard(ToolCard):
                 heading.setGeometry(14, y + 4, width - 28, rows)
                 y += rows + 6
             lane = self._lanes.get(member.run_id)
-            height = look.px(HEIGHT) if lane is None else lane.fit(width - 8)
+            height = style.px(HEIGHT) if lane is None else lane.fit(width - 8)
             if lane is not None:
                 lane.setGeometry(4, y, width - 8, height)
             y += height
-        y += look.px(4)
+        y += style.px(4)
         self._holder.setFixedHeight(y)
         return y
 
 
 def _stages(members: list[Member]) -> list[int]:
-    """The stages to name: none when there is only one."""
+    """The stages to name; empty if there is only one."""
     stages = sorted({member.stage for member in members})
     return stages if len(stages) > 1 else []

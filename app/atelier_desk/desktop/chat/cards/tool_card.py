@@ -1,4 +1,4 @@
-"""One tool call: a line with its state, opened in place for arguments and result."""
+"""The card of a tool call: a line with its state that opens in place to arguments and result."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from atelier_desk.tools import failure_text
 from atelier_desk.tools.sections import SHELL
 
 STOP_AFTER_MS = 1000
-"""After so long a command that runs gets its button and the room for its output."""
+"""Milliseconds until a running command gets a stop button and space for its output."""
 
 
 class ToolCard(QFrame):
-    """The card; click, Enter or Space open and close it.
+    """The tool card; click, Enter or Space open and close it.
 
     Signals:
         height_changed: it was opened, closed or got a result.
@@ -47,7 +47,7 @@ class ToolCard(QFrame):
         self._key = f"{entry.run_id}:{call.call_id}"
         self._head = QPushButton(self)
         mark(self._head, "row")
-        self._head.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click, also on what stands in it, leaves the keyboard in the composer
+        self._head.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click, also on a child, leaves the focus in the composer
         self._head.setCursor(Qt.CursorShape.PointingHandCursor)
         self._head.clicked.connect(self.toggle)
         self._icon = QLabel(self._head)
@@ -81,7 +81,7 @@ class ToolCard(QFrame):
         self._cards: list[CodeCard] = []
         self._needle = ""
         self._reached = False
-        bind(self._drop_details, on="language")  # they are made anew
+        bind(self._drop_details, on="language")  # they are rebuilt
         bind(self.refresh)
 
     @property
@@ -94,21 +94,21 @@ class ToolCard(QFrame):
         self.height_changed.emit()
 
     def refresh(self) -> None:
-        """Show the call as it is now."""
-        look = theme()
+        """Update the card to the call's current state."""
+        style = theme()
         call = self.call
-        self._head.setFixedHeight(look.px(38))
+        self._head.setFixedHeight(style.px(38))
         ratio = self.devicePixelRatioF()
-        self._icon.setPixmap(look.pixmap(known(call.presentation.icon), "muted", look.px(15), ratio))
-        self._chevron.setPixmap(look.pixmap("chevron-down" if self.opened else "chevron-right", "muted", look.px(15), ratio))
+        self._icon.setPixmap(style.pixmap(known(call.presentation.icon), "muted", style.px(15), ratio))
+        self._chevron.setPixmap(style.pixmap("chevron-down" if self.opened else "chevron-right", "muted", style.px(15), ratio))
         first, rest = self.words()
         self._name.setText(f"{call.server} · {first.removeprefix(f'{call.server}: ')}" if call.server else first)
-        told, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
+        output, spans = ansi.read(call.progress_text.expandtabs(4) if call.status == "running" else "")
         command = self._is_command()
-        below = "\n" in told or command
-        self._summary.setText(rest if below else told or rest)
+        below = "\n" in output or command
+        self._summary.setText(rest if below else output or rest)
         self._await_stop(command)
-        if self._live.show_output(told if below and (self._live.steady or not command) else "", spans):
+        if self._live.show_output(output if below and (self._live.steady or not command) else "", spans):
             self.height_changed.emit()
         self._show_asked()
         self._show_rejection()
@@ -117,19 +117,21 @@ class ToolCard(QFrame):
         self._show_parts()
 
     def _show_state(self) -> None:
-        """The pill, and the same words for a screen reader."""
+        """Set the status pill, and the same text for screen readers."""
         text, kind = self.state_text()
         self._pill.show_state(text, kind)
         self._head.setAccessibleName(visible(", ".join(filter(None, (*self.words(), text)))))
         self._show_stop()
 
     def _is_command(self) -> bool:
-        """Whether a command runs here that can be ended without ending the run; in a replay there is nothing to end."""
+        """Whether this is a running command that can be stopped alone, without its run; never in a replay."""
         return self.call.status == "running" and self.call.section == SHELL and self._host.bridge is not None
 
     def _await_stop(self, command: bool) -> None:
-        """A command that is over in a moment needs no button. For one that is not, the button and the whole room of its output come at
-        once, and stay in their places."""
+        """Show nothing for a command that ends at once.
+
+        For others, the stop button and the full space for output appear together and stay in place.
+        """
         if not command:
             self._live.steady = self._awaited = False
         elif not self._awaited:
@@ -145,7 +147,7 @@ class ToolCard(QFrame):
             self.refresh()
 
     def _show_stop(self) -> None:
-        """Few cards ever have the button, so it is made when it is needed."""
+        """Show the stop button, created on demand as few cards need it."""
         wanted = self._live.steady
         if wanted and self.stop is None:
             stop = control(QPushButton(self._head), "tool-stop", N_("Stop"), look="quiet", on=self._ask_stop)
@@ -167,33 +169,34 @@ class ToolCard(QFrame):
 
     @property
     def asked(self) -> QuestionRow | None:
-        """What the call asks the person: a server may ask several things one after another, of which what waits is shown, else the last."""
+        """The question shown for a call: the pending one, else the last. A server may ask several in sequence."""
         of_call = [asked for asked in self._entry.asked if asked.call_id == self.call.call_id]
         return next((asked for asked in of_call if asked.status == "pending"), of_call[-1] if of_call else None)
 
     def words(self) -> tuple[str, str]:
-        """What the head says."""
+        """The text of the head."""
         return call_text(self.call, self.asked)
 
     def state_text(self) -> tuple[str, PillKind]:
-        """What the pill says, and its colour."""
+        """The text of the status pill and its colour."""
         call, asked = self.call, self.asked
-        if asked is not None and (not call.server or asked.status == "pending"):  # a server's call goes on with the answer
+        # The call of an MCP server continues after the answer.
+        if asked is not None and (not call.server or asked.status == "pending"):
             return asked_state(asked)
         if call.status == "running":
             return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
         if (ended := command_end(call)) is not None:
             return ended
         if failure_text.denied_by(call.result):
-            return _("denied by your rule"), ""  # what a person wanted is no failure
+            return _("denied by your rule"), ""  # the user's decision is no failure
         if call.status == "error" and failure_text.stopped(call.result):
             return _("stopped"), ""
         words: dict[str, tuple[str, PillKind]] = {
-            "approved": (_("allowed"), "accent"),  # it starts when all that its reply asks for is decided
+            "approved": (_("allowed"), "accent"),  # it starts when all calls of the reply are decided
             "ok": (f"✓ {duration(call.duration_ms)}", "ok"),
             "error": (_("failed"), "err"),
             "asked": (_("waiting for you"), "warn"),
-            "rejected": (_("rejected"), ""),  # a person's no is no failure
+            "rejected": (_("rejected"), ""),  # the user's decision is no failure
             "unknown": (_("effect unknown"), "warn"),
             "cancelled": (_("stopped"), ""),
             "timeout": (_("timed out"), "err"),
@@ -226,7 +229,7 @@ class ToolCard(QFrame):
         return QSize(0, 0)
 
     def _show_asked(self) -> None:
-        """A question stands in the card of its call, whole, with its answer or the way to give one."""
+        """Show the question in full in the card of its call, with the answer or the button to give one."""
         asked = self.asked
         if asked is None:
             return
@@ -237,7 +240,7 @@ class ToolCard(QFrame):
         self._question.show_asked(asked)
 
     def _show_rejection(self) -> None:
-        """A person's no stands below the head with its reason."""
+        """Show the user's reason for rejecting below the head."""
         rejected = self.call.status == "rejected" and bool(self.call.decided_by)
         if rejected and self._decision is None:
             self._decision = control(label("", "muted", self, wrap=True), "tool-decision")
@@ -248,7 +251,7 @@ class ToolCard(QFrame):
             self._decision.setVisible(rejected)
 
     def _show_parts(self) -> None:
-        """What the call gave besides its data, below the head."""
+        """Show the parts of the result below the head."""
         parts = shown(self.call.parts)
         if self._parts is not None and self._parts.parts != parts:
             self._box.removeWidget(self._parts)
@@ -281,7 +284,7 @@ class ToolCard(QFrame):
             self._add_part(title, text, language)
 
     def highlight(self, needle: str) -> int:
-        """Mark what is searched for in what stands open; returns how often it is there."""
+        """Highlight search matches in the open parts; returns their number."""
         self._needle = needle
         if self._reached:
             self._reached = False
@@ -289,7 +292,7 @@ class ToolCard(QFrame):
         return sum(card.highlight(needle) for card in self._cards)
 
     def reach(self, place: TranscriptPosition) -> int:
-        """Show a match: how far below the card's top it is. A match inside the folded card opens it."""
+        """Scroll target of a match: its distance from the top in pixels. Opens the card if the match is inside."""
         if place.part == HEAD:
             self._reached = True
             mark(self, "card-selected")
@@ -300,7 +303,7 @@ class ToolCard(QFrame):
         if self._details is None or number >= len(self._cards):
             return 0
         card = self._cards[number]
-        self.resize(self.width(), self.fit(self.width()))  # now: where the match is depends on it
+        self.resize(self.width(), self.fit(self.width()))  # now: the position of the match depends on it
         for layout in (self._box, self._details.layout(), card.layout()):
             if layout is not None:
                 layout.activate()

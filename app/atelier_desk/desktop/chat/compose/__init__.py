@@ -1,1 +1,1 @@
-"""Where a message is written."""
+"""Writing a message: the composer and its helpers."""

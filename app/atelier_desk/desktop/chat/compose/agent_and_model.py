@@ -1,4 +1,4 @@
-"""Which agent and which model answer in the workflow in view: what the pickers show, and what is picked, stored with the workflow."""
+"""Agent and model of the workflow in view: the contents of the pickers, and the selection, stored with the workflow."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 RECENT = 4
-"""Models picked last that stand before the others."""
+"""Number of recently chosen models listed before the others."""
 
 
 def key_of(provider: str, model: str) -> str:
-    """How a picker names a model; no provider's name has a slash."""
+    """The key of a model in pickers: provider and model joined by a slash, which no provider name contains."""
     return f"{provider}/{model}"
 
 
 def describe(info: ModelInfo) -> str:
-    """Window and prices of a model as far as they are known: ``128 k · $0.25 / $2.00``."""
+    """Context window and prices of a model, if known: ``128 k · $0.25 / $2.00``."""
     window = [_("{tokens} tokens", tokens=number_format.tokens(info.context_window))] if info.context_window else []
     known = [each for each in (info.price_input, info.price_output) if each is not None]
     prices = " / ".join(map(number_format.cost, known)) if any(known) else _("free")
@@ -40,17 +40,20 @@ def describe(info: ModelInfo) -> str:
 
 
 def abilities(info: ModelInfo) -> tuple[tuple[str, str], ...]:
-    """What a model can do as far as it is known, as icons with their words."""
+    """Known capabilities of a model, as icons with labels."""
     known = (
         (info.supports_tools, "wrench", _("tools")),
-        (info.supports_vision, "image", _("pictures")),
-        (info.supports_thinking, "brain", _("thinking")),
+        (info.supports_vision, "image", _("images")),
+        (info.supports_thinking, "brain", _("reasoning")),
     )
     return tuple((icon, word) for can, icon, word in known if can)
 
 
 def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent: Sequence[str]) -> list[PickerItem]:
-    """The chat models: favourites, those picked last, then each provider's own. Each stands in the first group it belongs to."""
+    """The chat models by group: favourites, recent ones, then one group per provider.
+
+    Each model is in the first group that fits.
+    """
     chat = {key_of(info.provider, info.name): info for info in models if not info.embedding}
 
     def made(key: str, group: str, detail: str) -> PickerItem:
@@ -65,26 +68,28 @@ def model_choices(models: Sequence[ModelInfo], favourites: Sequence[str], recent
 
 
 def model_labels(models: Sequence[ModelInfo]) -> dict[tuple[str, str], str]:
-    """What models are called, by provider and name, where that is not their name."""
+    """Labels of models by provider and name, if they differ from the name."""
     return {(info.provider, info.name): info.label for info in models if info.label}
 
 
 def effort_choices() -> list[PickerItem]:
-    """How long a model can be told to think."""
+    """The levels of reasoning effort."""
     own = PickerItem("", _("Agent default"))
     levels = (("off", _("Off")), ("low", _("Low")), ("medium", _("Medium")), ("high", _("High")))
     return [own, *(PickerItem(key, text) for key, text in levels)]
 
 
 class WorkflowChoices(QObject):
-    """Fills the header's pickers. What is picked is stored with the workflow, or kept until its first message makes one.
+    """Fills the pickers of the header.
+
+    The selection is stored with the workflow, or held until the first message creates one.
 
     Attributes:
-        chosen: what was chosen in place of the agent's own configuration.
-        profile: what the agent may do here without asking; None while there is no agent.
+        chosen: choices that override the agent's configuration.
+        profile: the agent's permission profile here; None while there is no agent.
 
     Signals:
-        shown: who answers may be another now; provider and model.
+        shown: the agent or model may have changed; provider and model.
     """
 
     shown = Signal(str, str)
@@ -109,7 +114,7 @@ class WorkflowChoices(QObject):
         header.models.closed.connect(self.show)
 
     async def load(self) -> None:
-        """Read agents, and then the models: a server that is slow to tell holds nobody up."""
+        """Load the agents, then the models: a slow server delays only the models."""
         self.agents = await self._bridge.engine.agents.list()
         self._default_agent_id = (await self._bridge.engine.agents.default()).id if self.agents else ""
         self._settings = await self._bridge.engine.settings.get()
@@ -121,14 +126,14 @@ class WorkflowChoices(QObject):
         self.show()
 
     def set_workflow(self, workflow: Workflow | None) -> None:
-        """Another workflow is in view, with its agent and what was chosen for it; None: the next message makes one."""
+        """Set the workflow in view, with its agent and choices; None: the next message creates one."""
         self.workflow_id = workflow.id if workflow is not None else ""
         self._agent_id = workflow.agent_id if workflow is not None else ""
         self._chosen = workflow.choices if workflow is not None else None
         self.show()
 
     def refresh_from(self, workflow: Workflow) -> None:
-        """The workflow in view was changed: by the command line, or by what was picked here."""
+        """The workflow in view was changed, by the command line or by a choice made here."""
         settled = self._storing is None or self._storing.done()
         if settled and (workflow.agent_id, workflow.choices) != (self._agent_id, self.chosen):
             self.set_workflow(workflow)
@@ -148,7 +153,7 @@ class WorkflowChoices(QObject):
 
     @property
     def fresh(self) -> tuple[Agent | None, Choices]:
-        """Who answers in a new workflow: the agent and the model that were used last."""
+        """Preselect the most recently used agent and model for a new workflow."""
         from atelier_desk.domain.agent import Choices
 
         last, used = (self._settings.last_agent_id, self._settings.last_model) if self._settings is not None else ("", "")
@@ -160,7 +165,7 @@ class WorkflowChoices(QObject):
         return next((each for each in self.agents if each.id == agent_id), None)
 
     def used(self) -> None:
-        """A message is sent: new workflows begin with who answers this one."""
+        """A message is sent: new workflows will start with this agent and model."""
         agent = self.agent
         if agent is None or self._settings is None:
             return
@@ -179,29 +184,29 @@ class WorkflowChoices(QObject):
 
     @property
     def info(self) -> ModelInfo | None:
-        """What is known of that model."""
+        """The metadata of that model, if known."""
         return next((each for each in self.models if (each.provider, each.name) == self.model), None)
 
     @property
     def labels(self) -> dict[str, str]:
-        """What the model of each agent is called, by the agent's id; of the one that answers, the model that will."""
+        """Labels of each agent's model by agent id; the selected agent has the selected model."""
         found = {each.id: self.label_of(each.config.provider, each.config.model) for each in self.agents}
         return found | ({self.agent.id: self.label_of(*self.model)} if self.agent is not None else {})
 
     def label_of(self, provider: str, model: str) -> str:
-        """What a model is called everywhere: its label where it has one."""
+        """The label of a model, or its name."""
         return model_labels(self.models).get((provider, model), model)
 
     @property
     def window(self) -> int:
-        """Tokens that fit into a request to that model: what is assumed when its server does not say, 0 until the models were read."""
+        """The model's context window in tokens: a default if its server reports none, 0 until the models are loaded."""
         from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
 
         info = self.info
         return (info.context_window or DEFAULT_WINDOW) if info is not None else 0
 
     async def stored(self) -> None:
-        """Wait until what was picked is stored with the workflow."""
+        """Wait until the selection is stored with the workflow."""
         import asyncio
 
         if self._storing is not None and not self._storing.done():
@@ -230,7 +235,6 @@ class WorkflowChoices(QObject):
         self.profile = profile_of(mode) if mode is not None else None
         self.shown.emit(provider, model)
 
-    # -- what is picked -------------------------------------------------------------------------------------------------------
     def _on_agent(self, agent_id: str) -> None:
         self._agent_id = agent_id
         self.choose(self.chosen.without_model())
@@ -251,11 +255,11 @@ class WorkflowChoices(QObject):
         self.choose(self.chosen.model_copy(update={"thinking": Thinking(level) if level else None}))
 
     def choose_profile(self, name: str) -> None:
-        """What agents may do without asking in this workflow, from its next message on, until another is chosen."""
+        """Set the permission profile of this workflow, from its next message on."""
         self.choose(self.chosen.model_copy(update={"approval": mode_of(name)}))
 
     def choose(self, choices: Choices) -> None:
-        """Take what was chosen, and store it with the workflow when there is one."""
+        """Apply choices, and store them with the workflow if there is one."""
         self._chosen = choices
         self.show()
         if self.workflow_id:
@@ -263,7 +267,7 @@ class WorkflowChoices(QObject):
             self._storing = self._bridge.jobs.start(self._store(self._storing, self.workflow_id, choices, agent_id))
 
     async def choose_now(self, choices: Choices) -> None:
-        """The same, known to be stored when it returns. Raises what the engine says against it."""
+        """Apply choices and wait until they are stored. Raises the engine's errors."""
         await self.stored()
         workflow_id = self.workflow_id
         if workflow_id:
@@ -276,7 +280,7 @@ class WorkflowChoices(QObject):
         import asyncio
 
         if before is not None and not before.done():
-            await asyncio.wait([before])  # in the order in which they were picked
+            await asyncio.wait([before])  # in the order of selection
         try:
             await self._bridge.engine.workflows.choose(workflow_id, choices, agent_id=agent_id)
         except Exception:
@@ -298,7 +302,7 @@ class WorkflowChoices(QObject):
         self._settings = self._settings.model_copy(update=fields)
         self._bridge.jobs.start(self._bridge.engine.settings.update(**fields))
         if self._header.models.menu_open is None:
-            self.show()  # an open menu keeps its order under the pointer
+            self.show()  # an open menu is not reordered under the pointer
 
 
 def _starred(before: tuple[str, ...], key: str, on: bool) -> tuple[str, ...]:

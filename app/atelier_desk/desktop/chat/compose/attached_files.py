@@ -1,4 +1,4 @@
-"""The text files that went with a message: their names, each opening the text the model was given."""
+"""The text files sent with a message: each name opens the text the model received."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from atelier_desk.support.number_format import number
 
 _GAP = 4
 SHOWN = 20_000
-"""Characters of a file that are shown when it is opened."""
+"""Maximum characters shown of an opened file."""
 
 
 class AttachedFiles(QWidget):
-    """One button a file; the text of the one that is open stands below them.
+    """One button per file; the text of the open one is below.
 
     Signals:
         height_changed: a file was opened or closed.
@@ -63,13 +63,13 @@ class AttachedFiles(QWidget):
             self._text.show_plain("\n".join(part for part in (text[:SHOWN].rstrip(), more) if part))
 
     def natural_width(self, most: int) -> int:
-        """The width it wants, at most ``most``."""
+        """The preferred width, at most ``most`` pixels."""
         buttons = max(button.sizeHint().width() for button in self._buttons)
         text = self._text.natural_width(most) if self._open is not None else 0
         return min(most, max(buttons, text))
 
     def fit(self, width: int) -> int:
-        """Lay everything out in this width; gives the height."""
+        """Lay out for this width in pixels; returns the height."""
         y = 0
         for button in self._buttons:
             hint = button.sizeHint()

@@ -1,4 +1,4 @@
-"""Between the composer's row of attachments and the engine: files are read, mentions found, and what is there told."""
+"""Connects the composer's attachments to the engine: reads files, searches mentions, shows warnings."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from atelier_desk.engine.mentions.source import Mention
 
 _NAMED = 5
-"""Files that were left out which are named."""
+"""Maximum number of skipped files that are named."""
 _SIDE = 2 * THUMBNAIL
-"""Pixels of a chip's picture that are kept, for sharp screens."""
+"""Stored size of a chip's thumbnail in pixels, twice the shown one for high-density screens."""
 
 
 class AttachmentController(QObject):
-    """Fills the row.
+    """Fills the row of attachments.
 
     Attributes:
-        workflow_id: the workflow in view, empty while the next message begins one.
+        workflow_id: the workflow in view, empty while the next message creates one.
     """
 
     def __init__(self, bridge: Bridge, composer: Composer, choices: WorkflowChoices, folders: FolderController, parent: QObject) -> None:
@@ -54,9 +54,8 @@ class AttachmentController(QObject):
         choices.shown.connect(lambda *_: self.show_warnings())
         composer.field.textChanged.connect(self._make_popup)
 
-    # -- adding ---------------------------------------------------------------------------------------------------------------
     def add_files(self, names: list[str]) -> None:
-        """Files and folders by their paths."""
+        """Attach files and folders by their paths."""
         for name in names[: self._room(len(names))]:
             path = Path(name)
             self._begin(path.name or name, self._read_file(path))
@@ -69,7 +68,7 @@ class AttachmentController(QObject):
             self._begin(_("Picture"), self._read_image(image))
 
     def add_text(self, text: str) -> None:
-        """A long text of the clipboard goes as a file: the message stays readable."""
+        """Attach a long text of the clipboard as a file, so that the message stays readable."""
         if self._room(1):
             self._begin(_("Pasted text"), self._read_text(text))
 
@@ -125,9 +124,8 @@ class AttachmentController(QObject):
     async def _read_text(self, text: str) -> PreparedAttachments:
         return await self._bridge.engine.attachments.of_bytes(_("Pasted text") + ".txt", text.encode("utf-8", "replace"))
 
-    # -- what is there --------------------------------------------------------------------------------------------------------
     async def items_of(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> list[Item]:
-        """What a draft has, with the pictures of those that are ones; what is missing is left out and told."""
+        """The attachments of a draft, images with thumbnails; missing ones are omitted and reported."""
         found = []
         for each in attachments:
             item = Item(each.name, each)
@@ -141,22 +139,24 @@ class AttachmentController(QObject):
         return found
 
     def show_warnings(self) -> None:
-        """Tell before it is sent what the model cannot take, pictures it does not see and more text than its window has room for; and
-        what looks like secrets."""
-        items, info, told = self._row.items, self._choices.info, list[str]()
+        """Warn before sending about attachments the model does not support or that look like secrets.
+
+        Includes images it cannot see, and more text than fits into its context window.
+        """
+        items, info, warnings = self._row.items, self._choices.info, list[str]()
         refused = [item.problem for item in items if item.problem]
         if refused:
-            told += [*dict.fromkeys(refused[:_NAMED]), _("Remove what cannot be attached, then send the message.")]
+            warnings += [*dict.fromkeys(refused[:_NAMED]), _("Remove what cannot be attached, then send the message.")]
         secrets = [item.name for item in items if item.secret]
         if secrets:
             names = ", ".join(secrets)
-            told.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
+            warnings.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
         for item in items:
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
-                told.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
+                warnings.append(_("Left out of {name} because they look like secrets: {names}", name=item.name, names=names))
             if item.encoding:
-                told.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
+                warnings.append(_("{name} is not UTF-8; it was read as {encoding}.", name=item.name, encoding=item.encoding))
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(
@@ -165,7 +165,7 @@ class AttachmentController(QObject):
                 pictures,
                 model=info.label or info.name,
             )
-            told.append(words)
+            warnings.append(words)
         characters = sum(item.characters for item in items)
         room = _room_for_text(self._choices.window)
         if characters > room and not self._choices.window:
@@ -173,16 +173,16 @@ class AttachmentController(QObject):
                 "The attached texts have {count} characters: the model may receive excerpts only, and can read the rest.",
                 count=number(characters),
             )
-            told.append(text)
+            warnings.append(text)
         elif characters > room:
-            told.append(
+            warnings.append(
                 _(
                     "The attached texts have {count} characters: the model receives excerpts of about {room}, and can read the rest.",
                     count=number(characters),
                     room=number(room),
                 )
             )
-        self._composer.show_note("\n".join(told))
+        self._composer.show_note("\n".join(warnings))
 
     def show_large(self, item: Item) -> None:
         self._bridge.jobs.start(self._show_large(item, self.workflow_id))
@@ -203,9 +203,8 @@ class AttachmentController(QObject):
         facts = " · ".join(filter(None, (item.facts(), what.path)))
         Preview(item.name, facts, self._composer, picture=picture, text=text).open()
 
-    # -- mentions -------------------------------------------------------------------------------------------------------------
     def _make_popup(self) -> None:
-        """Made when an ``@`` is typed first: most messages have none."""
+        """Create the popup when an ``@`` is typed: most messages have none."""
         if self.popup is None and "@" in self._composer.field.toPlainText():
             popup = self.popup = Completion(self._composer.field, "mention", "@", self._find, self._bridge.jobs, N_("Mentions"))
             popup.chosen.connect(lambda taken: self.add_mention(taken.data))
@@ -226,7 +225,7 @@ def _completed(mention: Mention) -> Completed:
 
 
 def shown_of(item: Item) -> dict[str, object]:
-    """What goes along as the transcript has it, before the engine has committed it; a picture with its bytes."""
+    """An attachment as the transcript shows it before the engine has committed it; an image with its bytes."""
     what = item.what
     if what is None:
         return {"name": item.name}
@@ -238,7 +237,7 @@ def shown_of(item: Item) -> dict[str, object]:
 
 
 def _room_for_text(window: int) -> int:
-    """Characters of texts that fit, as the engine reckons; it takes a window that nobody knows for a small one."""
+    """Characters of text that fit, by the engine's estimate, which treats an unknown context window as a small one."""
     from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
     from atelier_desk.engine.runs.attachments import text_room
 
@@ -246,7 +245,10 @@ def _room_for_text(window: int) -> int:
 
 
 def _same(item: Item, what: PreparedAttachments) -> bool:
-    """Whether the row has this very content under this name. Of what a draft kept the hash is known alone."""
+    """Whether the row has the same content under this name.
+
+    Of attachments restored from a draft only the hash is known.
+    """
     other = item.what
     if other is None or (other.name, other.source) != (what.name, what.source):
         return False

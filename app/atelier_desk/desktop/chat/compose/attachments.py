@@ -1,4 +1,4 @@
-"""What will go with a message: a chip each, with its preview, name and size, until it is sent or taken away."""
+"""The attachments of the message being written: a chip each with preview, name and size."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
     from atelier_desk.engine.attachments import PreparedAttachments
 
 MAX_SIDE = STORED_LIMITS.side
-"""Longest side of a picture of the clipboard, in pixels; of files the engine takes care."""
+"""Longest side of a pasted image, in pixels; the engine scales image files itself."""
 THUMBNAIL = 36
-"""Pixels at 100 % of a chip's picture."""
+"""Size of a chip's thumbnail, in pixels at 100 %."""
 _NAME = 150
-"""Pixels at 100 % of a chip's name, at most."""
+"""Maximum width of a chip's name, in pixels at 100 %."""
 _REASON = 420
-"""The same of one that was refused."""
+"""The same for the reason why an attachment was refused."""
 ICONS = {"folder": "folder", "agent": "bot", "memory": "brain", "task": "list-todo", "clipboard": "copy"}
 SOURCES = {"folder": N_("Folder"), "agent": N_("Agent"), "memory": N_("Memory"), "task": N_("Task"), "report": N_("Report")}
 
 
 def opened(data: bytes | Path, side: int = 0) -> QImage:
-    """A picture, upright, no longer than ``side`` pixels (0: as it is); a null one when it cannot be opened. Its size is known by its
-    header: one of more than ``PICTURE_PIXELS`` is not decoded. Takes a moment: use a thread."""
+    """An image turned upright, scaled down to ``side`` pixels (0: original size); null if it cannot be decoded.
+
+    Images whose header states more than ``PICTURE_PIXELS`` are not decoded. Slow: call it in a thread.
+    """
     from PySide6.QtGui import QImageReader
 
     buffer = QBuffer()
@@ -47,17 +49,19 @@ def opened(data: bytes | Path, side: int = 0) -> QImage:
         buffer.open(QIODevice.OpenModeFlag.ReadOnly)
         reader = QImageReader(buffer)
     reader.setAutoTransform(True)
-    whole = reader.size()
-    if whole.isValid() and whole.width() * whole.height() > PICTURE_PIXELS:
+    full = reader.size()
+    if full.isValid() and full.width() * full.height() > PICTURE_PIXELS:
         return QImage()
-    if side and whole.isValid() and max(whole.width(), whole.height()) > side:
-        reader.setScaledSize(whole.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
+    if side and full.isValid() and max(full.width(), full.height()) > side:
+        reader.setScaledSize(full.scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio))
     return reader.read()
 
 
 def encoded(image: QImage) -> bytes:
-    """A picture without a file as it is attached: at most ``MAX_SIDE`` a side, JPEG unless it has transparency. Takes a moment: use a
-    thread."""
+    """A pasted image encoded for attaching: at most ``MAX_SIDE`` a side, JPEG unless transparent.
+
+    Slow: call it in a thread.
+    """
     if max(image.width(), image.height()) > MAX_SIDE:
         image = image.scaled(MAX_SIDE, MAX_SIDE, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
     kind = "PNG" if image.hasAlphaChannel() or image.width() * image.height() < 256 * 256 else "JPEG"
@@ -70,8 +74,10 @@ def encoded(image: QImage) -> bytes:
 
 @dataclass(eq=False)
 class Item:
-    """One thing in the row. ``what`` is None while it is read, and of one that was refused: ``problem`` says why; ``thumbnail`` is that of
-    a picture."""
+    """One attachment. ``what`` is None while it is read or if it was refused, for the reason in ``problem``.
+
+    ``thumbnail`` is the preview of an image.
+    """
 
     name: str
     what: PreparedAttachments | Attachment | None = None
@@ -88,19 +94,22 @@ class Item:
 
     @property
     def secret(self) -> bool:
-        """It looks by its name as if it held secrets."""
+        """Whether its name suggests that it contains secrets."""
         from atelier_desk.engine.attached_text import is_secret_name
 
         return self.source in ("file", "folder") and is_secret_name(self.name)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Files of a folder that did not go into it, as they look like secrets; of what a draft kept its text tells them alone."""
+        """Files of a folder that were skipped because they look like secrets.
+
+        Parsed from the text of a restored draft.
+        """
         return getattr(self.what, "left_out", ())
 
     @property
     def encoding(self) -> str:
-        """The encoding that was guessed for its text, else empty."""
+        """The encoding guessed for its text, else empty."""
         return getattr(self.what, "encoding", "")
 
     @property
@@ -111,13 +120,13 @@ class Item:
 
     @property
     def characters(self) -> int:
-        """Of its text."""
+        """Number of characters of its text."""
         if self.what is None:
             return 0
         return self.what.characters if hasattr(self.what, "characters") else len(self.what.text or "")
 
     def facts(self) -> str:
-        """What it is and how large, short; why it was refused."""
+        """Type and size in short, or why it was refused."""
         if self.problem:
             return self.problem.removeprefix(self.name).strip()
         if self.what is None:
@@ -130,11 +139,11 @@ class Item:
 
 
 class Chip(QFrame):
-    """``attachment``: preview, name, size and a button that takes it away. Enter opens it large, Delete and Backspace take it away.
+    """``attachment``: preview, name, size and a remove button. Enter enlarges it, Delete and Backspace remove it.
 
     Signals:
         removed, opened.
-        step: another chip is to have the focus; -1 the one before, 1 the next.
+        step: move the focus to the previous (-1) or next (1) chip.
     """
 
     removed = Signal()
@@ -172,8 +181,8 @@ class Chip(QFrame):
         if item.thumbnail is not None and not item.thumbnail.isNull():
             from PySide6.QtGui import QPixmap
 
-            whole = QSize(round(side * ratio), round(side * ratio))
-            scaled = item.thumbnail.scaled(whole, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
+            area = QSize(round(side * ratio), round(side * ratio))
+            scaled = item.thumbnail.scaled(area, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
             picture = QPixmap.fromImage(scaled)
             picture.setDevicePixelRatio(ratio)
             self.shown.setPixmap(picture)
@@ -205,13 +214,13 @@ class Chip(QFrame):
 
 
 class AttachmentRow(QWidget):
-    """What will be sent.
+    """The row of attachments to be sent.
 
     Signals:
-        changed: one was added, read or removed.
-        removed: a person removed this one.
-        opened: one is to be shown large.
-        left: the last one was taken away by the keyboard.
+        changed: an attachment was added, read or removed.
+        removed: the user removed this one.
+        opened: enlarge this one.
+        left: the last one was removed by keyboard.
     """
 
     changed = Signal()
@@ -234,12 +243,12 @@ class AttachmentRow(QWidget):
 
     @property
     def ready(self) -> list[PreparedAttachments | Attachment]:
-        """What has been read."""
+        """The attachments that have been read."""
         return [item.what for item in self.items if item.what is not None]
 
     @property
     def unready(self) -> bool:
-        """Whether something is being read, or was refused: nothing can be sent then."""
+        """Whether an attachment is being read or was refused, which prevents sending."""
         return any(item.what is None for item in self.items)
 
     def add(self, item: Item) -> None:
@@ -255,15 +264,16 @@ class AttachmentRow(QWidget):
         self.changed.emit()
 
     def _order(self, chip: Chip) -> None:
-        """Let Tab visit it where it stands, not when it came: after the chip before it, the first one before what follows this row."""
+        """Put a chip at its place in the tab order: after the previous chip, or before what follows the row."""
         if self.chips:
             QWidget.setTabOrder(self.chips[-1], chip)
-        elif self.followed_by is not None:  # Qt only puts one after another: the chip after the field, then the field after the chip
+        # Qt can only insert after: the chip after the field, then the field after the chip.
+        elif self.followed_by is not None:
             QWidget.setTabOrder(self.followed_by, chip)
             QWidget.setTabOrder(chip, self.followed_by)
 
     def refresh(self, item: Item) -> None:
-        """It was read."""
+        """An attachment was read."""
         for chip in self.chips:
             if chip.item is item:
                 chip.refresh()
@@ -285,7 +295,7 @@ class AttachmentRow(QWidget):
             self.remove(item)
 
     def show_items(self, items: Sequence[Item]) -> None:
-        """These and no others, without announcing it."""
+        """Replace all attachments, without signals."""
         self.blockSignals(True)
         self.clear()
         for item in items:

@@ -1,4 +1,4 @@
-"""What completes a word of the composer, above it: the field keeps the keyboard, arrows choose, Enter and Tab take, Escape leaves."""
+"""Completion above the composer: the field keeps the focus, arrows select, Enter and Tab accept, Esc closes."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
 
 WAIT_MS = 100
-"""Milliseconds after the last key before it is looked for."""
+"""Milliseconds after the last key before searching."""
 ROWS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """Something that can be taken.
+    """A suggestion.
 
     Attributes:
-        text: what stands in place of the word, trigger and all.
+        text: replaces the typed word, including its trigger.
         title: its name in the list; empty for ``text``.
-        detail: what it is, behind its name.
-        about: said when the pointer is on it.
-        data: what ``Completion.chosen`` hands on with it.
-        waits: the word stays as it is typed until who hears ``chosen`` puts something in its place.
+        detail: shown after the name.
+        about: the tool tip.
+        data: passed on with ``Completion.chosen``.
+        waits: the typed word stays until the receiver of ``chosen`` replaces it.
     """
 
     text: str
@@ -47,19 +47,19 @@ class Completed:
 
 
 Source = Callable[[str], Awaitable[Sequence[Completed]]]
-"""What fits the letters behind the trigger."""
+"""Returns suggestions for the text after the trigger."""
 
 
 class Completion(QFrame):
-    """``<kind>-popup`` with ``<kind>-list``: over the window, above what the field stands in.
+    """``<kind>-popup`` with ``<kind>-list``: a popup over the window, above the composer.
 
     Args:
-        trigger: what begins a word that is completed; within a word it is none, so that no address of mail is taken for a mention.
-        source: one search at a time; what is typed meanwhile is looked for after it, the newest letters alone.
-        at_start: only as the first word of the text.
+        trigger: starts a completed word; ignored inside a word, so that an e-mail address is not taken for a mention.
+        source: one search at a time; text typed meanwhile is searched afterwards, the newest only.
+        at_start: only for the first word of the text.
 
     Signals:
-        chosen: a ``Completed`` was taken; its text stands in the field, unless it ``waits``.
+        chosen: a ``Completed`` was accepted; its text is in the field, unless it ``waits``.
     """
 
     chosen = Signal(object)
@@ -87,7 +87,7 @@ class Completion(QFrame):
 
     @property
     def typed(self) -> str | None:
-        """What is written behind the trigger right before the cursor; None where there is none."""
+        """The text between the trigger and the cursor; None if there is no trigger."""
         cursor = self._field.textCursor()
         if cursor.hasSelection() or (self._at_start and cursor.blockNumber()):
             return None
@@ -95,7 +95,7 @@ class Completion(QFrame):
         return found[1] if found else None
 
     def schedule_search(self) -> None:
-        """Look for what is typed, unless more comes."""
+        """Search after a pause in typing."""
         typed = self.typed
         if typed is None or typed == self._dismissed:
             self._leave()
@@ -104,7 +104,7 @@ class Completion(QFrame):
             self._debouncer.start()
 
     def search(self) -> None:
-        """Look for what is typed now."""
+        """Search for the current text."""
         typed = self.typed
         if typed is not None and self._field.hasFocus():
             self._wanted = typed
@@ -130,9 +130,9 @@ class Completion(QFrame):
     def _place(self) -> None:
         window = self._field.window()
         if self.parentWidget() is not window:
-            self.setParent(window)  # the field was built before it came into its window
+            self.setParent(window)  # the field was created before it got its window
         height = self.list.height_of(ROWS) + 10
-        above = self._field.parentWidget() or self._field  # the composer: what is attached stays in view
+        above = self._field.parentWidget() or self._field  # the composer: attachments stay visible
         at = above.mapTo(window, QPoint(0, 0))
         width = min(theme().px(560), above.width())
         self.setGeometry(at.x(), max(4, at.y() - height - 4), width, height)
@@ -159,7 +159,7 @@ class Completion(QFrame):
             self._leave()
         elif event.type() == QEvent.Type.ShortcutOverride and self.isVisible() and isinstance(event, QKeyEvent):
             if event.key() == Qt.Key.Key_Escape:
-                event.accept()  # no shortcut of the window, while it closes this
+                event.accept()  # closing the popup takes precedence over the window's shortcuts
                 return True
         elif event.type() == QEvent.Type.KeyPress and self.isVisible() and isinstance(event, QKeyEvent):
             return self._press(event)

@@ -1,4 +1,4 @@
-"""Where a message is written: several lines, what goes along, send, stop, and how it is taken while the agent works."""
+"""The composer: message field, attachments, send, stop, and the delivery strategy while the agent runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.compose.attachments import Item
 
 MAX_LENGTH = 100_000
-"""Characters of a message (``domain.limits.MESSAGE``)."""
+"""Maximum characters of a message (``domain.limits.MESSAGE``)."""
 _HEIGHT = 32
-"""Pixels at 100 % that everything to press is high."""
+"""Height of all buttons, in pixels at 100 %."""
 
 
 class _Hint(ElidedLabel):
-    """A line that is shown whole or not at all, unless it must be seen (``cut``)."""
+    """A line shown in full or hidden, unless it must be visible (``cut``)."""
 
     cut = False
 
@@ -38,12 +38,12 @@ class _Hint(ElidedLabel):
 
 
 class Composer(QFrame):
-    """The field with its buttons.
+    """The message field with its buttons.
 
     Signals:
-        sent: text, what goes along (``Item``s that were read) and strategy (queue, redirect, terminate, silent).
-        files_given, pictures_given, text_given: these are to go along: paths, list of QImage, a long text.
-        stopped: the run is to be cancelled.
+        sent: text, attachments (``Item``s that were read) and strategy (queue, redirect, terminate, silent).
+        files_given, pictures_given, text_given: attach these: paths, list of QImage, a long text.
+        stopped: cancel the run.
         draft_changed: the text changed.
     """
 
@@ -87,21 +87,20 @@ class Composer(QFrame):
         bind(self._show_strategies, on="language")
         bind(self._apply_style, on="look")
 
-    # -- state ----------------------------------------------------------------------------------------------------------------
     def set_running(self, running: bool) -> None:
-        """The agent works: Stop is offered, and a message is queued instead of starting a turn."""
+        """Set whether the agent runs: then Stop is shown, and a message is queued instead of starting a turn."""
         self._running = running
         self.stop.setVisible(running or self._waiting)
         self.strategies.setVisible(running)
         self._refresh()
 
     def set_waiting(self, waiting: bool) -> None:
-        """What a message calls is waited for, before it is sent: Stop is offered."""
+        """Set whether sending waits for the prompt or command that a message calls; shows Stop."""
         self._waiting = waiting
         self.stop.setVisible(self._running or waiting)
 
     def set_enabled(self, enabled: bool) -> None:
-        """Whether messages can be sent at all (an agent and the engine are there)."""
+        """Set whether messages can be sent: an agent and the engine are available."""
         self._enabled = enabled
         self._refresh()
 
@@ -110,7 +109,7 @@ class Composer(QFrame):
         self._refresh()
 
     def set_draft(self, text: str) -> None:
-        """Show another workflow's draft, without announcing it."""
+        """Show another workflow's draft, without signals."""
         self.field.blockSignals(True)
         self.field.setPlainText(text)
         self.field.blockSignals(False)
@@ -119,7 +118,7 @@ class Composer(QFrame):
         self._refresh()
 
     def quote(self, text: str) -> None:
-        """Put a quotation at the end of the draft."""
+        """Append a quotation to the draft."""
         lines = "\n".join(f"> {line}" for line in text.strip().splitlines())
         before = self.field.toPlainText().rstrip()
         self.field.setPlainText(f"{before}\n\n{lines}\n\n" if before else f"{lines}\n\n")
@@ -127,19 +126,18 @@ class Composer(QFrame):
         self.field.setFocus()
 
     def show_items(self, items: Sequence[Item]) -> None:
-        """Show another workflow's attachments, without announcing it."""
+        """Show another workflow's attachments, without signals."""
         self.attachments.show_items(items)
         self._refresh()
 
     def show_note(self, text: str) -> None:
-        """What is to be known of the attachments before they are sent; empty for nothing."""
+        """Show a warning about the attachments; empty for none."""
         self._note.setText(text)
         self._note.setAccessibleName(text)
         self._note.setVisible(bool(text))
 
-    # -- building -------------------------------------------------------------------------------------------------------------
     def choose_strategy(self, name: str) -> None:
-        """Take the next messages this way while the agent works."""
+        """Set the strategy for messages sent while the agent runs."""
         self.strategy = name
         self._show_strategies()
 
@@ -162,7 +160,7 @@ class Composer(QFrame):
         self.stop.clicked.connect(self.stopped)
 
     def choose(self) -> QMenu:
-        """Whether files or a folder are to go along."""
+        """Ask whether to attach files or a folder."""
         menu = QMenu(self)
         menu.setObjectName("attach-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -173,13 +171,13 @@ class Composer(QFrame):
         return menu
 
     def pick_folder(self) -> None:
-        """Choose a folder whose list and texts go along: it is not granted by that."""
+        """Choose a folder to attach as a list and texts; this grants no access to it."""
         from atelier_desk.desktop.settings.files import ask_folder
 
         ask_folder(self, _("Attach a folder"), lambda path: self.attach_files([str(path)]))
 
     def pick(self) -> None:
-        """Choose files; the dialog is not modal to the program's loop."""
+        """Choose files; the dialog does not block the program's loop."""
         from PySide6.QtWidgets import QFileDialog
 
         from atelier_desk.desktop.file_dialog import translate_dialog
@@ -192,19 +190,18 @@ class Composer(QFrame):
         translate_dialog(dialog).open()
 
     def submit(self) -> None:
-        """Send what is written, if there is anything and it may be sent."""
+        """Send the message, if it is not empty and sending is possible."""
         text = self.field.toPlainText().strip()
         items = self.attachments.items
         if not self._enabled or not (text or items) or len(text) > MAX_LENGTH or self.attachments.unready:
             return
         self.sent.emit(text, items, self.strategy if self._running else "queue")
-        # The stored draft stays until the engine has the message: nothing is announced.
+        # No signal: the stored draft remains until the engine has the message.
         self.attachments.show_items(())
         self.show_note("")
         self.set_draft("")
         self._refresh()
 
-    # -- reactions ------------------------------------------------------------------------------------------------------------
     def _on_picked(self, files: list[str]) -> None:
         from pathlib import Path
 
@@ -215,7 +212,7 @@ class Composer(QFrame):
             self.attach_files(files)
 
     def attach_files(self, files: list[str]) -> None:
-        """Files, by their paths, are to go along with the message."""
+        """Attach files by their paths."""
         self.files_given.emit(files)
         self.field.setFocus()
 
@@ -245,25 +242,25 @@ class Composer(QFrame):
         self._show_placeholder()
 
     def _show_placeholder(self) -> None:
-        """The key for a new line is told where there is room for it on one line."""
+        """Set the placeholder; it mentions the key for a new line if that fits on one line."""
         hint = _("Shift+Enter for a new line")
         words = _("Message {agent}…", agent=self._agent) if self._agent else _("Write a message…")
-        whole = f"{words}  ({hint})"
+        full = f"{words}  ({hint})"
         room = self.field.viewport().width() - 2 * round(self.field.document().documentMargin())
-        fits = self.field.fontMetrics().horizontalAdvance(whole) <= room
-        self.field.setPlaceholderText(whole if fits else words)
+        fits = self.field.fontMetrics().horizontalAdvance(full) <= room
+        self.field.setPlaceholderText(full if fits else words)
 
     def _apply_style(self) -> None:
-        look = theme()
-        side = look.px(16)
+        style = theme()
+        side = style.px(16)
         self.send.setIconSize(QSize(side, side))
         for part in (self.attach, self.profiles, self.strategies, self.stop):
-            part.setFixedHeight(look.px(_HEIGHT))
-        self.send.setFixedSize(look.px(46), look.px(_HEIGHT))
+            part.setFixedHeight(style.px(_HEIGHT))
+        self.send.setFixedSize(style.px(46), style.px(_HEIGHT))
         self._refresh()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """All of it is the field: a click beside the text is one into it."""
+        """A click anywhere in the composer focuses the field."""
         self.field.setFocus()
         event.accept()
 
@@ -282,7 +279,7 @@ class Composer(QFrame):
         self._refresh()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """A folder is let go over the window to be worked in: that is not taken here."""
+        """Folders are not accepted here: the window adds them as workspace folders."""
         data = event.mimeData()
         if not folders_of(data) and (files_of(data) or picture_of(data) is not None):
             event.acceptProposedAction()

@@ -1,4 +1,4 @@
-"""The text field of the composer: grows with its text, sends with Enter, takes pictures, and has what was sent before a key away."""
+"""The text field of the composer: grows with its text, sends with Enter, accepts images, recalls sent messages."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 _LINES = (1, 10)
 _ADDRESS = re.compile(r"(?:https?|data|blob):\S+")
 LONG = 10_000
-"""Characters of a text that is pasted, after which it goes along as a file."""
+"""Characters of a pasted text above which it is attached as a file."""
 
 
 class MessageField(TextField):
-    """The text field: grows from one line to ten; Enter sends, Shift+Enter begins a line.
+    """The text field: grows from one line to ten; Enter sends, Shift+Enter starts a new line.
 
     Signals:
         submitted: Enter was pressed.
         files_given: files were pasted or dropped, as a list of paths.
-        pictures_given: a picture was pasted or dropped, as a list of one QImage.
-        text_given: a text was pasted that is too long to be read in a field.
-        focus_changed: it got or lost the keyboard.
-        resized: it has another size.
+        pictures_given: an image was pasted or dropped, as a list of one QImage.
+        text_given: a text was pasted that is too long for a field.
+        focus_changed: it got or lost the focus.
+        resized: its size changed.
     """
 
     submitted = Signal()
@@ -64,7 +64,7 @@ class MessageField(TextField):
         bind(self.fit)
 
     def fit(self) -> None:
-        """Take the height of the text, within bounds."""
+        """Adjust the height to the text, within limits."""
         line = self.fontMetrics().lineSpacing()
         lines = round(self.document().size().height())
         wanted = min(max(lines, _LINES[0]), _LINES[1])
@@ -89,14 +89,17 @@ class MessageField(TextField):
         super().keyPressEvent(event)
 
     def _recall(self, *, older: bool) -> bool:
-        """Up at the very start shows what was sent before; Down at the very end of that goes back, at last to what was being written."""
+        """Up at the very start recalls older messages.
+
+        Down at the very end recalls newer ones, and finally the unsent text.
+        """
         cursor = self.textCursor()
         sent = [*reversed(list(self.history()))]
         at_edge = cursor.position() == (0 if older else len(self.toPlainText())) and not cursor.hasSelection()
         if self._recalled >= 0 and (self._recalled >= len(sent) or self.toPlainText() != sent[self._recalled]):
-            self._recalled = -1  # what was recalled was changed: it is a text of its own now
+            self._recalled = -1  # a recalled message was edited: from now on it is a new text
         if older and self._recalled >= 0 and cursor.atEnd():
-            at_edge = True  # where the last Up left the cursor
+            at_edge = True  # the previous Up put the cursor there
         wanted = self._recalled + (1 if older else -1)
         if not at_edge or not -1 <= wanted < len(sent) or (not older and self._recalled < 0):
             return False
@@ -123,7 +126,7 @@ class MessageField(TextField):
             super().insertFromMimeData(source)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """A folder is no text: the window takes it."""
+        """Folders are not accepted as text: the window handles them."""
         if folders_of(event.mimeData()):
             event.ignore()
         else:
@@ -139,8 +142,11 @@ class MessageField(TextField):
 
 
 def picture_of(source: QMimeData) -> QImage | None:
-    """The picture in a paste or a drop. What has words, too, as cells of a table do, is taken as these; a picture that is dragged out of a
-    browser comes with its address alone."""
+    """The image in pasted or dropped data.
+
+    Data that also contains text, such as table cells, is pasted as text. An image dragged from a browser provides
+    only its address.
+    """
     from PySide6.QtGui import QImage
 
     if source.hasImage() and all(_ADDRESS.fullmatch(line) for line in source.text().split()):

@@ -1,4 +1,4 @@
-"""Where the keyboard belongs: in the composer, whenever what had it goes away."""
+"""Returns the keyboard focus to the composer when the focused widget disappears."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 
 class ComposerFocus(QObject):
-    """Gives the keyboard back to the composer of a window.
+    """Keeps the keyboard focus of a window in the composer.
 
-    It does so when the widget that had the keyboard is gone, hidden or disabled (a menu that closed, a dialog, a card that was decided, a
-    bar that was left), when nothing has it, on Esc that nobody else took, and whenever ``back`` is called. A letter that nobody took is
-    written there, too. What a program part gave the keyboard to on purpose meanwhile keeps it.
+    It focuses the composer when the focused widget is deleted, hidden or disabled (a closed menu or dialog, a decided
+    card), when no widget has the focus, on an unhandled Esc, and when ``back`` is called. Unhandled letters are typed
+    into it, too. A widget that was focused deliberately meanwhile keeps the focus.
 
     Args:
-        field: the composer's field in view; None while there is none.
+        field: returns the visible composer's field; None if there is none.
     """
 
     def __init__(self, window: QWidget, field: Callable[[], QWidget | None]) -> None:
@@ -35,7 +35,7 @@ class ComposerFocus(QObject):
         application.focusChanged.connect(self._on_moved)
 
     def back(self) -> None:
-        """Into the composer, once what is under way is done."""
+        """Focus the composer after the current event."""
         QTimer.singleShot(0, self, self._focus_field)
 
     def _focus_field(self) -> None:
@@ -44,7 +44,7 @@ class ComposerFocus(QObject):
             field.setFocus()
 
     def _write(self, event: QKeyEvent) -> bool:
-        """What is typed while the messages have the keyboard, after a click on one or on a button in a card, belongs in the composer."""
+        """Type an unhandled letter into the composer, for example after a click on a message or a button in a card."""
         field = self._field()
         if field is None or not field.isVisible() or not field.isEnabled():
             return False
@@ -53,11 +53,11 @@ class ComposerFocus(QObject):
         return True
 
     def _on_moved(self, old: QWidget | None, new: QWidget | None) -> None:
-        gone = old is not None and not _usable(old)
-        self._lost = self._lost or gone
+        lost = old is not None and not _usable(old)
+        self._lost = self._lost or lost
         back_from_nowhere = self._lost and old is None
-        if (gone or back_from_nowhere) and (new is None or new.window() is self._window):
-            # Qt chose this one: the next in the order of tabs, or whatever had the keyboard before. A person chose neither.
+        if (lost or back_from_nowhere) and (new is None or new.window() is self._window):
+            # Qt chose this widget, as the next in the tab order or the previously focused one; the user did not.
             self._fell_to = new
             QTimer.singleShot(0, self, self._restore)
 
@@ -68,10 +68,11 @@ class ComposerFocus(QObject):
             if now is None or now is self._fell_to:
                 self._focus_field()
         elif lost and not self._window.isActiveWindow():
-            self._lost = QApplication.activeWindow() is None  # between two windows
+            self._lost = QApplication.activeWindow() is None  # switching between two windows
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):  # it came up here: nothing in between had a use for it
+        # Propagated to here: no widget in between handled it.
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             if event.key() == Qt.Key.Key_Escape:
                 self._focus_field()
             elif written(event):
@@ -82,7 +83,7 @@ class ComposerFocus(QObject):
 
 
 def written(event: QKeyEvent) -> bool:
-    """Whether a key writes something. Space does not count: where nothing is written it turns pages and presses buttons."""
+    """Whether a key types text. Space does not count: outside fields it scrolls pages and presses buttons."""
     held = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier | Qt.KeyboardModifier.MetaModifier)
     text = event.text()
     return bool(text) and text.isprintable() and not text.isspace() and not held

@@ -1,4 +1,4 @@
-"""Where pictures of a conversation may come from."""
+"""The folders whose images a transcript may show."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ if TYPE_CHECKING:
 
 
 def picture_folders(workflow: Workflow, data_dir: Path | None) -> list[str | Path]:
-    """Where pictures of a conversation may come from: its workspace, and what was attached."""
+    """The folders whose images a transcript may show: its workspace folders, and the attachments."""
     return [*workflow.workspace, *([data_dir / "attachments"] if data_dir is not None else [])]

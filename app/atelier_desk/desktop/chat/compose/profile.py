@@ -1,4 +1,4 @@
-"""What agents may do without asking: the one control for it, in the composer."""
+"""The control for the permission profile, in the composer."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from atelier_desk.presentation.permission_profiles import ALL, Profile
 from atelier_desk.support.i18n import _
 
 _ICON = 14
-"""Pixels at 100 %."""
+"""Icon size in pixels at 100 %."""
 
 
 def profile_choices() -> list[PickerItem]:
-    """All of them, from the strictest on."""
-    marks = (("triangle-alert", _("take care")),)
+    """All profiles, the strictest first."""
+    marks = (("triangle-alert", _("use with care")),)
     return [PickerItem(one.name, _(one.title), detail=_(one.allows), marks=marks if one.risky else ()) for one in ALL]
 
 
 class ProfilePicker(Picker):
-    """``profile-select``: the profile of the workflow in view; one that hardly asks is marked. ``chosen`` tells its name."""
+    """``profile-select``: the permission profile of the workflow in view, highlighted if it asks for little.
+
+    ``chosen`` carries the profile's name.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -32,7 +35,7 @@ class ProfilePicker(Picker):
         self.show_profile(None)
 
     def show_profile(self, profile: Profile | None) -> None:
-        """This one is in force; None hides the picker."""
+        """Show this profile; None hides the picker."""
         self._profile = profile
         self.setVisible(profile is not None)
         self._show()
@@ -46,12 +49,12 @@ class ProfilePicker(Picker):
 
 
 def _apply_style(button: QPushButton, profile: Profile) -> None:
-    look = theme()
+    style = theme()
     mark(button, "picker-warn" if profile.risky else "picker")
-    button.setIcon(look.icon(profile.icon, "warn" if profile.risky else "muted", _ICON))
-    button.setIconSize(QSize(look.px(_ICON), look.px(_ICON)))
+    button.setIcon(style.icon(profile.icon, "warn" if profile.risky else "muted", _ICON))
+    button.setIconSize(QSize(style.px(_ICON), style.px(_ICON)))
 
 
 def _tool_tip(profile: Profile) -> str:
-    holds = _("A stricter level applies at once, a freer one from your next message on.")
+    holds = _("A stricter level applies at once, a less strict one from your next message.")
     return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

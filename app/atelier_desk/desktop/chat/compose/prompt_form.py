@@ -1,4 +1,4 @@
-"""The variables of a person's prompt, asked for before it stands in the message, with the text that comes of them below."""
+"""A form for the variables of a user's prompt, with a preview of the result."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ PREVIEW_HEIGHT = 150
 
 
 class PromptForm(FormDialog):
-    """``prompt-dialog``: ``variable-<n>`` for each variable, with its default, and ``prompt-preview``. Enter takes it, Shift+Enter begins a
-    line. ``then`` gets the text."""
+    """``prompt-dialog``: ``variable-<n>`` for each variable, with its default, and ``prompt-preview``.
+
+    Enter accepts, Shift+Enter starts a new line. ``then`` receives the text.
+    """
 
     def __init__(self, prompt: Prompt, action: str, then: Callable[[str], object], parent: QWidget | None = None) -> None:
         super().__init__(f"/{prompt.name}", parent)
@@ -53,12 +55,12 @@ class PromptForm(FormDialog):
         (self.fields[0].editor if self.fields else self._ok).setFocus()
 
     def values(self) -> dict[str, str]:
-        """What is filled in, by name; a variable with a default may be empty."""
+        """The values by variable; a variable with a default may be empty."""
         written = {each.name: field.text().strip() for each, field in zip(self._variables, self.fields, strict=True)}
         return {each.name: written[each.name] for each in self._variables if written[each.name] or each.default is not None}
 
     def text(self) -> str:
-        """The prompt with what is filled in; a variable without a value stands there as in the prompt."""
+        """The prompt with its variables filled in; those without a value remain as written."""
         return with_values(self._prompt.content, self.values())
 
     def problem(self) -> str:

@@ -1,4 +1,4 @@
-"""Carries out what is asked of the messages that wait, and puts one that is taken back where it can be written on."""
+"""Performs actions on queued messages, and returns withdrawn ones to the composer."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class QueueController(QObject):
-    """Between the strip, the engine and the composer of one workflow at a time.
+    """Connects the queue strip, the engine and the composer, for one workflow at a time.
 
     Signals:
-        given_back: the attachments of a message that was taken back.
+        given_back: the attachments of a withdrawn message.
     """
 
     given_back = Signal(object)
@@ -43,7 +43,7 @@ class QueueController(QObject):
         strip.edit_missed.connect(self._on_missed)
 
     def set_workflow(self, workflow_id: str) -> None:
-        """Another workflow is in view; empty for none. What waits in it is read."""
+        """Set the workflow, empty for none, and load its queue."""
         if edits := self.strip.edits():
             self._edits[self._workflow_id] = edits
         self._workflow_id = workflow_id
@@ -77,13 +77,13 @@ class QueueController(QObject):
 
         try:
             await self._bridge.engine.runs.waiting.edit(workflow_id, message_id, text)
-        except ConflictError:  # it was sent in the very moment
+        except ConflictError:  # it was sent at that moment
             if workflow_id != self._workflow_id:
                 raise
             self._on_missed(text)
 
     def _on_missed(self, text: str) -> None:
-        """What was typed is not lost: it can be sent as a message of its own."""
+        """Keep the text of an edit that came too late: it can be sent as a new message."""
         self._into_field(text)
         self._bridge.failed.emit(_("The message is no longer queued. Your text is in the field below."))
 
@@ -106,13 +106,13 @@ class QueueController(QObject):
         if workflow_id == self._workflow_id:
             self._put_back(message)
         else:
-            # Another workflow is in view by now: it is there when this one is opened again.
+            # Another workflow is in view: the text appears when this one is opened again.
             row = await self._bridge.engine.workflows.get(workflow_id)
-            kept = (*row.draft_attachments, *message.attachments)
-            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), kept)
+            attachments = (*row.draft_attachments, *message.attachments)
+            await self._bridge.engine.workflows.set_draft(workflow_id, joined(row.draft, message.content), attachments)
 
     def _put_back(self, message: UserMessage) -> None:
-        """Text and attachments into the composer, after what stands there."""
+        """Return text and attachments to the composer, after its current content."""
         self._into_field(message.content)
         self.given_back.emit(message.attachments)
         for each in message.images:
@@ -122,14 +122,14 @@ class QueueController(QObject):
             self._bridge.failed.emit(_("Attach these files again: {names}", names=names))
 
     def _into_field(self, text: str) -> None:
-        """After what stands in the composer."""
+        """Append text to the composer."""
         field = self._composer.field
         field.setPlainText(joined(field.toPlainText(), text))
         field.moveCursor(field.textCursor().MoveOperation.End)
 
 
 def joined(before: str, text: str) -> str:
-    """A text after what stands in a field already; either may be empty."""
+    """Two texts joined by an empty line; either may be empty."""
     if not text.strip():
         return before
     return f"{before.rstrip()}\n\n{text}" if before.strip() else text

@@ -1,4 +1,4 @@
-"""The messages that wait above the composer: read, edited, moved, taken back or sent now."""
+"""The queue above the composer: read, edit, move, withdraw or send messages now."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.payloads import Waiting
 
 _FRAME = 10
-"""Pixels that the frame of a field takes above and below its text."""
+"""Pixels of a field's frame above and below its text."""
 _HIGHEST = 190
-"""Pixels at 100 % after which the list scrolls."""
+"""Maximum height of the list in pixels at 100 %; then it scrolls."""
 
 
 class _Editor(MessageField):
-    """The field of a message that is edited: Enter keeps, Esc leaves it as it was.
+    """The field of a message being edited: Enter saves, Esc cancels.
 
     Signals:
-        left: without a change.
+        left: editing was cancelled.
     """
 
     left = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        mark(self, "")  # a field with its frame, which the composer's has around it
+        mark(self, "")  # a field with a frame; the composer's has its frame around it
 
     def fit(self) -> None:
         super().fit()
@@ -49,7 +49,7 @@ class _Editor(MessageField):
 
 
 class WaitingRow(QWidget):
-    """One message with what can be done to it."""
+    """A queued message with its buttons."""
 
     def __init__(self, strip: QueueStrip, waiting: Waiting, place: int, count: int) -> None:
         super().__init__(strip)
@@ -119,7 +119,7 @@ class WaitingRow(QWidget):
             self._strip.fit()
 
     def _show_editing(self, editing: bool) -> None:
-        """What would move or send the message waits until what is typed is kept or left."""
+        """While editing, the buttons that move or send the message are disabled."""
         for button, wanted in self._action_buttons.items():
             button.setVisible(wanted and not editing)
         self.save_button.setVisible(editing)
@@ -127,11 +127,11 @@ class WaitingRow(QWidget):
 
     @property
     def editing(self) -> str | None:
-        """What is typed in its editor, None while there is none."""
+        """The text in its editor, None while there is none."""
         return self._editor.toPlainText() if self._editor is not None else None
 
     def edit_on(self, text: str) -> None:
-        """Go on with an edit that a change of the list interrupted."""
+        """Resume an edit interrupted by an update of the list."""
         self._edit()
         assert self._editor is not None
         self._editor.setPlainText(text)
@@ -139,13 +139,13 @@ class WaitingRow(QWidget):
 
 
 class QueueStrip(QFrame):
-    """What waits, the next one first; hidden when nothing does.
+    """The queued messages, the next one first; hidden if empty.
 
     Signals:
         edit_requested: id and new text.
-        move_requested: id and new place, from 0.
+        move_requested: id and new position, from 0.
         withdraw_requested, send_requested: id.
-        edit_missed: what was typed in a message that was sent, or taken back elsewhere, meanwhile.
+        edit_missed: the edited text of a message that was sent or withdrawn meanwhile.
     """
 
     edit_requested = Signal(str, str)
@@ -176,11 +176,14 @@ class QueueStrip(QFrame):
         self.hide()
 
     def edits(self) -> dict[str, str]:
-        """What is typed in the messages that are edited, by id."""
+        """The texts of messages being edited, by id."""
         return {row.waiting.message_id: text for row in self.rows if (text := row.editing) is not None}
 
     def show_waiting(self, waiting: Sequence[Waiting], edits: Mapping[str, str] | None = None) -> None:
-        """Show these; an edit under way of one that is still there goes on. ``edits`` take the place of those under way."""
+        """Show these messages; edits in progress continue if the message remains.
+
+        ``edits`` replace those in progress.
+        """
         if tuple(waiting) == self._waiting and not edits:
             return
         edited = self.edits() if edits is None else edits
@@ -205,12 +208,12 @@ class QueueStrip(QFrame):
             self.edit_missed.emit(text)
 
     def cover(self, covered: bool) -> None:
-        """Whether something else stands in the place of the conversation and its composer."""
+        """Set whether something else is shown in place of chat and composer."""
         self._covered = covered
         self.setVisible(bool(self._waiting) and not covered)
 
     def set_running(self, running: bool) -> None:
-        """Whether they are sent by themselves, when the turn at work is over."""
+        """Set whether messages are sent automatically, when the current turn ends."""
         self._running = running
         self._update_texts()
 
@@ -231,7 +234,7 @@ class QueueStrip(QFrame):
         self.send.setVisible(not self._running)
 
     def fit(self) -> None:
-        """As high as its rows, within bounds."""
+        """Adjust the height to the rows, within limits."""
         self._list.activate()
         self._area.setFixedHeight(min(self._inner.sizeHint().height(), theme().px(_HIGHEST)))
 

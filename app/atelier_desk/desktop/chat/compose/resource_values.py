@@ -1,4 +1,4 @@
-"""The parts of a resource's address, filled in before it is attached; its server proposes values while one types."""
+"""Variables in a resource's address, filled in before it is attached; its server suggests values while typing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 PAUSE_MS = 200
-"""Milliseconds without a key before the server is asked."""
+"""Milliseconds after the last key before the server is asked."""
 
 
 class ResourceValues(FormDialog):
-    """``resource-values``. ``filled`` gives the resource, found by its whole address."""
+    """``resource-values``. ``filled`` carries the resource with its completed address."""
 
     filled = Signal(object)
 
@@ -60,7 +60,7 @@ class ResourceValues(FormDialog):
     def _add(self, number: int, name: str) -> None:
         field = self._fields[name] = control(QLineEdit(self), f"resource-value-{number}")
         field.setMaxLength(2_000)
-        # What the server proposes fits what was typed by its own lights.
+        # The server decides what matches the typed text.
         model = QStringListModel(field)
         completer = QCompleter(model, field)
         completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)

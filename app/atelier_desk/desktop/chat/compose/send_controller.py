@@ -1,4 +1,4 @@
-"""From the composer to the engine: what is typed is kept as the workflow's draft, sent, and put back when the engine refuses it."""
+"""From the composer to the engine: saves drafts, sends messages, and restores those the engine refused."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import RunMode, Workflow
 
 WAITING_NOTICE_MS = 1_000
-"""Milliseconds a message may wait for what it calls before that is said."""
+"""Milliseconds a message may wait for a prompt it calls before a notice appears."""
 DRAFT_MS = 600
-"""Milliseconds after the last key before a draft is kept."""
+"""Milliseconds after the last key before a draft is saved."""
 
 
 class Sender(QObject):
-    """Sends what a person says in the workflow in view, also again and as another version.
+    """Sends messages in the workflow in view, also again as another version.
 
     Attributes:
-        attaching: what goes along with the next message.
-        workflow_id: whose text the composer has; empty while the next message begins a workflow.
-        running: a run works there, so that a message may wait its turn.
+        attaching: the attachments of the next message.
+        workflow_id: the workflow whose draft is in the composer; empty while the next message creates one.
+        running: a run is active there, so a message may be queued.
         stepping: the next message starts a run that waits before each step.
 
     Signals:
-        workflow_made: a first message was sent with no workflow open; the new one's id.
-        status_changed: something to say in passing.
+        workflow_made: the id of a workflow created by its first message.
+        status_changed: a short status text.
     """
 
     workflow_made = Signal(str)
@@ -93,7 +93,7 @@ class Sender(QObject):
         composer.attachments.removed.connect(self._on_removed)
 
     def attach(self, host: TranscriptHost) -> None:
-        """Do what is asked for in a transcript."""
+        """Connect to the requests of a transcript."""
         host.continue_requested.connect(self._on_continue)
         host.regenerate_requested.connect(self._on_regenerate)
         host.resend_requested.connect(self._on_resend)
@@ -101,21 +101,20 @@ class Sender(QObject):
         host.resend_text = self._regenerate_text
 
     def _sent_before(self) -> list[str]:
-        """What the person has written in this workflow, as far as it is loaded."""
+        """The user's messages in this workflow, as far as they are loaded."""
         return [entry.content for entry in self._view.entries if entry.kind == "user" and entry.content]
 
-    # -- drafts ---------------------------------------------------------------------------------------------------------------
     def expect_workflow(self, workflow_id: str, opening: asyncio.Task[object]) -> None:
-        """A workflow is being read. The first one that is gets what was written before anything was shown."""
+        """A workflow is being loaded. The first one takes over text typed before anything was shown."""
         if not self._shown_yet:
             self.workflow_id = workflow_id
         self._opening = opening
 
     def begin_new(self) -> None:
-        """The page of a new workflow is shown, with what was written for one before."""
+        """Show the draft of a new workflow."""
         self._shown_yet = True
         if self._opening is not None:
-            self._opening.cancel()  # one that was chosen a moment before would come over it
+            self._opening.cancel()  # a workflow chosen just before would replace the page
         self.save_draft()
         self.workflow_id = self.attaching.workflow_id = ""
         self._show_waiting()
@@ -123,9 +122,12 @@ class Sender(QObject):
         self._show_items(self._new_items)
 
     def show(self, workflow: Workflow) -> None:
-        """What is typed goes away only when another workflow takes its place: one that is read again has nothing newer to show."""
+        """Show a workflow's draft.
+
+        The typed text is replaced only by another workflow's: a reload has nothing newer.
+        """
         if workflow.id != self.workflow_id:
-            self.save_draft()  # what was typed while this one was read
+            self.save_draft()  # text typed while this one was loading
             self.workflow_id = self.attaching.workflow_id = workflow.id
             self._show_waiting()
             self._composer.set_draft(workflow.draft)
@@ -140,7 +142,7 @@ class Sender(QObject):
         self._shown_yet = True
 
     def save_draft(self) -> None:
-        """Store at once what was typed and is not stored yet, as before another workflow is shown."""
+        """Save unsaved text at once, for example before another workflow is shown."""
         pending = self._draft_timer.isActive()
         self._draft_timer.stop()
         self._save_draft(pending)
@@ -150,7 +152,7 @@ class Sender(QObject):
         self._draft_timer.start()
 
     def _on_removed(self, item: Item) -> None:
-        """What the draft kept of it goes, after the draft without it is stored."""
+        """Delete a removed attachment's stored file, after the draft without it is saved."""
         if self.workflow_id and hasattr(item.what, "sha256"):
             self._bridge.jobs.start(self._remove_attachment(self.workflow_id, cast("Attachment", item.what)))
 
@@ -166,7 +168,7 @@ class Sender(QObject):
         self.attaching.show_warnings()
 
     def restore_attachments(self, attachments: tuple[Attachment, ...]) -> None:
-        """Put what went with a message that is not sent after what is attached already."""
+        """Add the attachments of an unsent message after the current ones."""
         self._bridge.jobs.start(self._restore_attachments(self.workflow_id, attachments))
 
     async def _restore_attachments(self, workflow_id: str, attachments: tuple[Attachment, ...]) -> None:
@@ -175,7 +177,7 @@ class Sender(QObject):
                 self._composer.attachments.add(item)
 
     def _read_items(self, workflow: Workflow) -> None:
-        """Show what its draft has besides text, before what was attached meanwhile."""
+        """Show the attachments of its draft, before those added meanwhile."""
         if workflow.draft_attachments:
             self._bridge.jobs.start(self._load_items(workflow))
 
@@ -190,7 +192,7 @@ class Sender(QObject):
     def _save_draft(self, typed: bool) -> None:
         text = self._composer.field.toPlainText()
         if not self._shown_yet:
-            return  # the stored one is not known yet, and would be lost
+            return  # the stored draft is not loaded yet and would be lost
         items = self._composer.attachments.items
         if not self.workflow_id:
             self._new_draft, self._new_items = text, items
@@ -199,26 +201,26 @@ class Sender(QObject):
             self._bridge.jobs.start(self._store(self.workflow_id, text, items if changed else None))
 
     async def _store(self, workflow_id: str, text: str, items: Sequence[Item] | None) -> None:
-        """Keep a draft; what was read and is not kept with the workflow yet is kept now."""
+        """Save a draft, including attachments that are read but not stored yet."""
         engine = self._bridge.engine
-        kept: list[Attachment] | None = None
+        stored: list[Attachment] | None = None
         if items is not None:
-            kept = []
+            stored = []
             for item in items:
                 if item.what is not None and not hasattr(item.what, "sha256"):
                     item.what = await engine.attachments.store(workflow_id, item.what)
                 if item.what is not None:
-                    kept.append(cast("Attachment", item.what))
-        await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([kept] if kept is not None else []))
+                    stored.append(cast("Attachment", item.what))
+        await engine.workflows.set_draft(workflow_id, text[:MESSAGE], *([stored] if stored is not None else []))
 
-    # -- messages -------------------------------------------------------------------------------------------------------------
     def send(self, text: str, items: Sequence[Item], strategy: str) -> None:
-        """All of it is read now: what the person does next changes nothing of what was sent, nor where to."""
+        """Send a message. All state is read first, so later changes affect neither content nor destination."""
         from atelier_desk.domain.agent import Choices
         from atelier_desk.domain.events.run import Dispatch
         from atelier_desk.domain.workflow import RunMode
 
-        agent = self._choices.agent if self._shown_yet or not self.workflow_id else None  # before it is read, its own one answers
+        # Until it is loaded, its own agent answers.
+        agent = self._choices.agent if self._shown_yet or not self.workflow_id else None
         answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
         if agent is not None:
             self._choices.used()
@@ -247,7 +249,7 @@ class Sender(QObject):
             workflow_id = (await engine.workflows.create(agent_id=agent_id, workspace=folders, choices=choices)).id
             self._folders.begun()
             if not self._pages.workflow_id:
-                self.workflow_id = workflow_id  # what is typed meanwhile goes on there
+                self.workflow_id = workflow_id  # what is typed meanwhile belongs there
             await self._pages.open(workflow_id)
             self.workflow_made.emit(workflow_id)
         own: Entry | None = None
@@ -271,7 +273,7 @@ class Sender(QObject):
 
     @contextmanager
     def _stoppable(self, workflow_id: str, text: str) -> Iterator[None]:
-        """Offer Stop while a server may be making the prompt that a message calls."""
+        """Offer Stop while a server may be creating the prompt that a message calls."""
         if not text.lstrip().startswith("/") or ":" not in text.split(maxsplit=1)[0]:
             yield
             return
@@ -290,21 +292,21 @@ class Sender(QObject):
         self._composer.set_waiting(bool(self.workflow_id) and self.workflow_id in self._calling)
 
     def stop_waiting(self) -> bool:
-        """Wait no longer for what a message calls: it is put back. False when nothing is waited for here."""
+        """Stop waiting for a prompt that a message calls and restore the message; False if nothing is waited for."""
         if not self.workflow_id or self.workflow_id not in self._calling:
             return False
         self._bridge.jobs.once(("stop waiting",), self._bridge.engine.mcp.content.stop_waiting)
         return True
 
     async def _first_opened(self) -> None:
-        """A message written before anything was shown is put below what is being read, and not lost from view with it."""
+        """Move a message written before anything was shown below the workflow being loaded, to keep it visible."""
         import asyncio
 
         if not self._shown_yet and self._opening is not None:
             await asyncio.wait([self._opening])
 
     async def _put_back(self, workflow_id: str, own: Entry | None, text: str, items: list[Item]) -> None:
-        """The engine refused the message: it is where it was written again, also when another workflow is shown now."""
+        """The engine refused the message: restore it in its workflow's draft, even if another one is in view."""
         transcript = self._pages.current
         if own is not None and transcript is not None and own in transcript.entries:
             transcript.remove(own)
@@ -318,13 +320,12 @@ class Sender(QObject):
             self._show_items([*items, *self._composer.attachments.items])
             self._on_items()
 
-    # -- turns again ----------------------------------------------------------------------------------------------------------
     def _on_continue(self, finish: str) -> None:
-        """An ordinary message: it works with every kind of server, and can be seen."""
+        """An ordinary message: it works with every kind of server, and is visible."""
         from atelier_desk.engine.notice_text import continue_text
 
         if self._pages.current is not None:
-            self._pages.changed.emit(self._pages.current.release_notices())  # taken: a second click finds no button
+            self._pages.changed.emit(self._pages.current.release_notices())  # accepted: a second click finds no button
         self.send(continue_text(finish), [], "queue")
 
     def _on_regenerate(self, run_id: str, message_id: str) -> None:
@@ -346,7 +347,7 @@ class Sender(QObject):
         self._rerun(("branch", run_id), lambda: self._bridge.engine.workflows.select_branch(workflow_id, run_id))
 
     def _rerun(self, once: tuple[str, ...], change: Callable[[], Coroutine[object, None, object]], words: str = "") -> None:
-        """Change which turns the conversation has, and say ``words`` when it is done."""
+        """Change which turns the workflow shows, and show ``words`` when done."""
 
         async def work() -> None:
             await self._choices.stored()

@@ -1,6 +1,7 @@
-"""``/`` in the composer: the skills, commands and prompts that can be called, and their arguments asked for.
+"""``/`` in the composer: completes skills, commands and prompts, and asks for their arguments.
 
-What is called goes to the engine with the message, but for a prompt of the person's own: its text comes into the composer, to be read.
+They are resolved by the engine when the message is sent. A user's own prompt is inserted as text instead, to be read
+first.
 """
 
 from __future__ import annotations
@@ -30,29 +31,31 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.skills import ListedSkill
 
 MOST = 50
-"""Rows that are shown."""
+"""Maximum number of rows."""
 ABOUT = 200
-"""Characters of a prompt's first line that stand for a description it does not have."""
+"""Characters of a prompt's first line that replace a missing description."""
 
 
 class ArgumentsDialog(FormDialog):
-    """``arguments-dialog``: a field for each argument that has a name, or one for all of them. ``then`` gets what was written, as the
-    message has it."""
+    """``arguments-dialog``: a field per named argument, or one for all.
+
+    ``then`` receives the arguments as written in a message.
+    """
 
     def __init__(self, row: ListedSkill, then: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(f"/{row.name}", parent)
         self.setObjectName("arguments-dialog")
         self._then = then
-        said = row.found.text
-        assert said is not None
-        self._column.addWidget(label(said.description, "muted", self, wrap=True))
+        text = row.found.text
+        assert text is not None
+        self._column.addWidget(label(text.description, "muted", self, wrap=True))
         self._column.addSpacing(6)
-        self.named = bool(said.names)
+        self.named = bool(text.names)
         self.fields: list[QLineEdit] = []
-        for number, name in enumerate(said.names or (_("Argument"),)):
+        for number, name in enumerate(text.names or (_("Argument"),)):
             field = control(QLineEdit(self), f"argument-{number}")
             if not self.named:
-                field.setPlaceholderText(said.hint)
+                field.setPlaceholderText(text.hint)
             self.add_field(name, field)
             self.fields.append(field)
         self.finish(_("Insert"))
@@ -72,8 +75,10 @@ class ArgumentsDialog(FormDialog):
 
 
 class PromptDialog(FormDialog):
-    """``arguments-dialog`` for a prompt of an MCP server: a field for each argument; the required ones have to be filled in. ``then`` gets
-    what was written, by name."""
+    """``arguments-dialog`` for a prompt of an MCP server: a field per argument; required ones must be filled in.
+
+    ``then`` receives the values by name.
+    """
 
     def __init__(self, row: FilledPrompt, then: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(f"/{row.name}", parent)
@@ -110,7 +115,7 @@ class PromptDialog(FormDialog):
 
 @dataclass(frozen=True, slots=True)
 class FilledPrompt:
-    """A prompt of an MCP server."""
+    """A prompt of an MCP server with its arguments."""
 
     server: str
     prompt: McpPrompt
@@ -121,12 +126,12 @@ class FilledPrompt:
 
 
 class SlashCommandController(QObject):
-    """Completes ``/`` in a composer from what the folders in view, the user's own places and MCP servers have."""
+    """Completes ``/`` from the folders of the workflow in view, the user's files, and MCP servers."""
 
     def __init__(self, bridge: Bridge, composer: Composer, folders: Callable[[], Sequence[str]]) -> None:
         super().__init__(composer)
         self._bridge, self._composer, self._folders = bridge, composer, folders
-        self._jobs = Jobs(self, lambda _text: None)  # what cannot be looked up completes nothing
+        self._jobs = Jobs(self, lambda _text: None)  # a failed lookup only yields no completions
         self.dialog: ArgumentsDialog | PromptDialog | PromptForm | None = None
         self.popup = Completion(
             composer.field, "completion", "/", self._found, self._jobs, N_("Skills, commands and prompts"), at_start=True
@@ -138,10 +143,10 @@ class SlashCommandController(QObject):
             return []
         engine = self._bridge.engine
         rows: list[ListedSkill | Prompt | FilledPrompt] = [*await engine.skills.callable(tuple(self._folders()))]
-        taken = {row.name for row in rows}
-        rows += [each for each in await engine.prompts.list() if each.name not in taken]
+        used = {row.name for row in rows}
+        rows += [each for each in await engine.prompts.list() if each.name not in used]
         prompts = [FilledPrompt(server, prompt) for server, prompt in await engine.mcp.content.prompts()]
-        rows += [each for each in prompts if each.name not in taken]  # a file of the same name is what is called
+        rows += [each for each in prompts if each.name not in used]  # a file of the same name takes precedence
         wanted = plain(typed)
         begin = [row for row in rows if plain(row.name).startswith(wanted)]
         inside = [row for row in rows if wanted in plain(row.name) and row not in begin]
@@ -158,7 +163,7 @@ class SlashCommandController(QObject):
             self._open(ArgumentsDialog(row, self._insert, self._composer))
 
     def put_in(self, prompt: Prompt) -> None:
-        """Put a prompt's text where the cursor stands, with its variables asked for."""
+        """Insert a prompt at the cursor, after asking for its variables."""
         self._insert_prompt(prompt, self._composer.field.insertPlainText)
         if self.dialog is None:
             self._composer.field.setFocus()
@@ -182,7 +187,7 @@ class SlashCommandController(QObject):
         field.setTextCursor(cursor)
 
     def _replace(self, text: str) -> None:
-        """Put a prompt's text in the place of the ``/name`` at the start, which Undo brings back."""
+        """Replace the ``/name`` at the start by a prompt's text; Undo restores it."""
         field = self._composer.field
         cursor = field.textCursor()
         word = field.toPlainText().split(maxsplit=1)
@@ -229,14 +234,14 @@ def _prompted(row: FilledPrompt) -> Completed:
 
 
 def _completed(row: ListedSkill) -> Completed:
-    said = row.found.text
-    assert said is not None
-    hint = f"{said.hint} · " if said.hint else ""
+    text = row.found.text
+    assert text is not None
+    hint = f"{text.hint} · " if text.hint else ""
     kind = _(KINDS[row.found.kind])
     return Completed(
         text=f"/{row.name}",
-        detail=f"{hint}{said.description}",
-        about=f"{said.description}\n{kind}: {row.found.file}",
+        detail=f"{hint}{text.description}",
+        about=f"{text.description}\n{kind}: {row.found.file}",
         icon="sparkles" if row.found.kind == "skill" else "command",
         data=row,
     )

@@ -1,4 +1,4 @@
-"""What holds in one workflow in place of its agent's own: instructions and limits."""
+"""Settings of one workflow that override its agent's: instructions and limits."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CAPS = (
 
 
 class WorkflowSettings(FormDialog):
-    """``workflow-settings``. An empty field leaves the agent's own value, which stands there in grey.
+    """``workflow-settings``. An empty field uses the agent's value, shown as its placeholder.
 
     Signals:
-        chosen: the workflow's ``Choices``, changed.
+        chosen: the workflow's changed ``Choices``.
     """
 
     chosen = Signal(object)
@@ -77,13 +77,16 @@ def _written(value: float | None) -> str:
 
 
 def _number(text: str, *, whole: bool) -> float | None:
-    """What was written, in the reader's language or with a point; None when it is no number above 0, or not the whole one it has to be."""
+    """A positive number, with the locale's decimal separator or a point.
+
+    None if invalid or not an integer as required.
+    """
     value, fine = locale().toDouble(text.strip())
     if not fine:
         try:
             value = float(text.strip())
         except ValueError:
             return None
-    if not 0 < value <= 1e12 or (whole and not value.is_integer()):  # "nan" is a number, too
+    if not 0 < value <= 1e12 or (whole and not value.is_integer()):  # "nan" parses as a number, too
         return None
     return int(value) if whole else value

@@ -1,1 +1,1 @@
-"""Markdown of replies: parsed while it streams, drawn into text documents and code cards."""
+"""Markdown of replies: parsed while streaming, rendered into text documents and code cards."""

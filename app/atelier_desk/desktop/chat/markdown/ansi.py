@@ -1,4 +1,4 @@
-"""Colours that a program printed: the text, and where in it which were chosen (ECMA-48, 8.3.117; xterm's 256 colours and RGB). No Qt."""
+"""Terminal colours: the text and its styled spans (ECMA-48, 8.3.117; xterm's 256 colours and RGB). No Qt."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from atelier_desk.desktop.theme.tokens import Tokens, blend, contrast
 
 LANGUAGE: Final = "ansi"
 MOST_SPANS = 20_000
-"""Changes of colour that are shown; what follows stays plain."""
+"""Maximum style changes shown; the rest stays plain."""
 MOST_SEQUENCES = 40_000
-"""Sequences that are looked at one by one; of what follows they are only taken out, which costs a hundredth of it."""
+"""Maximum escape sequences interpreted; later ones are only removed, at a hundredth of the cost."""
 _READABLE = 4.5
 _SEQUENCE = re.compile(r"\x1b(?:\[([\d;:]{0,64})m|\[[0-?]*[ -/]*[@-~]?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f]", re.DOTALL)
-"""A choice of colours, with its numbers; or what has no place in a text."""
+"""A style sequence with its numbers, or a sequence to be removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How text is printed. A colour is one of the 16 named ones by number, ``#RRGGBB``, or None for the usual one."""
+    """A text style. A colour is the number of one of the 16 named ones, ``#RRGGBB``, or None for the default."""
 
     colour: int | str | None = None
     ground: int | str | None = None
@@ -44,7 +44,7 @@ _ON: dict[int, dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Characters of a text, ``end`` not among them, that are not printed as usual."""
+    """A styled part of a text, ``end`` exclusive."""
 
     start: int
     end: int
@@ -52,7 +52,7 @@ class Span:
 
 
 def read(text: str) -> tuple[str, tuple[Span, ...]]:
-    """The text without its sequences, and its spans in order; never raises."""
+    """The text without escape sequences, and its spans in order; never raises."""
     plain: list[str] = []
     spans: list[Span] = []
     style, at, done = PLAIN, 0, 0
@@ -73,7 +73,7 @@ def read(text: str) -> tuple[str, tuple[Span, ...]]:
 
 
 def _chosen(style: Style, numbers: str) -> Style:
-    """The style after one sequence; what nobody knows is passed over."""
+    """The style after one sequence; unknown codes are ignored."""
     parts = iter(numbers.split(";"))
     for part in parts:
         within = iter(part.split(":"))
@@ -81,7 +81,7 @@ def _chosen(style: Style, numbers: str) -> Style:
         if code == 0:
             style = PLAIN
         elif code in (38, 48):
-            # With colons the numbers belong together, with semicolons they follow; an empty one may stand for the colour space.
+            # Colons group sub-parameters, semicolons separate parameters; an empty one may stand for the colour space.
             given = [each for each in within if each] if ":" in part else None
             colour = _given(iter(given) if given is not None else parts, most=None if given is None else len(given))
             if colour is not None:
@@ -126,7 +126,7 @@ def _of_256(number: int) -> int | str | None:
 
 
 def lines(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, tuple[Span, ...]]]:
-    """The lines of a text, each with its own part of the spans."""
+    """The lines of a text, each with its part of the spans."""
     begin = 0
     for line in text.split("\n"):
         end = begin + len(line)
@@ -136,7 +136,7 @@ def lines(text: str, spans: Sequence[Span]) -> Iterator[tuple[str, tuple[Span, .
 
 
 def html(line: str, spans: Sequence[Span], tokens: Tokens) -> str:
-    """A line as a label shows it; of one that was cut, the spans that are still there."""
+    """A line as rich text for a label; if it was cut, only with the spans that remain."""
     out: list[str] = []
     done = 0
     for span in spans:
@@ -155,18 +155,18 @@ def _escaped(text: str) -> str:
 def _css(style: Style, tokens: Tokens) -> str:
     colour, ground = colours(style, tokens)
     drawn = " ".join(word for word, on in (("underline", style.underline), ("line-through", style.struck)) if on)
-    said = {
+    properties = {
         "color": colour,
         "background-color": ground,
         "font-weight": "bold" if style.bold else "",
         "font-style": "italic" if style.italic else "",
         "text-decoration": drawn,
     }
-    return "; ".join(f"{name}: {value}" for name, value in said.items() if value)
+    return "; ".join(f"{name}: {value}" for name, value in properties.items() if value)
 
 
 def colours(style: Style, tokens: Tokens) -> tuple[str, str]:
-    """Colour and ground as ``#RRGGBB``, the ground empty where it is the usual one: those of the theme, and always readable."""
+    """Foreground and background as ``#RRGGBB``, background empty for the default: theme colours, always readable."""
     usual = tokens.code
     colour = tokens.text if style.colour is None else _named(style.colour, tokens)
     ground = "" if style.ground is None else blend(_named(style.ground, tokens), usual, 0.3)
@@ -186,7 +186,7 @@ def _named(colour: int | str, tokens: Tokens) -> str:
 
 
 def _readable(colour: str, ground: str) -> str:
-    """The colour, moved towards black or white until it can be read."""
+    """The colour moved towards black or white until it is readable on the background."""
     end = max(("#000000", "#FFFFFF"), key=lambda each: contrast(each, ground))
     for step in range(11):
         found = blend(end, colour, step / 10)

@@ -1,4 +1,4 @@
-"""What changed in a unified diff, line by line and word by word. No Qt."""
+"""The changes in a unified diff, by line and by word. No Qt."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Literal
 
 LANGUAGES = frozenset({"diff", "patch", "udiff"})
 LONGEST = 500
-"""Characters of a line whose words are compared; a longer one is only coloured."""
+"""Maximum characters of a line whose words are compared; a longer one is only coloured."""
 MIN_SIMILARITY = 0.4
-"""Two lines less alike than this are different ones: marks on nearly every word say nothing."""
+"""Lines less similar than this count as different: highlighting nearly every word is useless."""
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 Kind = Literal["", "added", "removed", "head", "file"]
@@ -20,14 +20,14 @@ Kind = Literal["", "added", "removed", "head", "file"]
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """``words`` are the changed parts of the line: first and last character + 1, counted with the sign in front."""
+    """A line's style; ``words`` are the changed ranges as (start, end), counted with the sign in front."""
 
     kind: Kind
     words: tuple[tuple[int, int], ...] = ()
 
 
 def diff_lines(text: str) -> Iterator[DiffLine]:
-    """A look for each line of a diff, in order; removed lines are compared with the added ones right after them."""
+    """A style for each line of a diff, in order; removed lines are compared with the added ones directly after them."""
     removed: list[str] = []
     added: list[str] = []
     for line in text.split("\n"):
@@ -61,7 +61,7 @@ def _block(removed: list[str], added: list[str]) -> Iterator[DiffLine]:
 
 
 def changed_text(before: str, after: str) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """The parts of two lines that differ, each with its sign in front; nothing when they are hardly alike."""
+    """The ranges in which two lines differ, each line with its sign; empty if they are too different."""
     if max(len(before), len(after)) > LONGEST:
         return (), ()
     old, new = _WORDS.findall(before[1:]), _WORDS.findall(after[1:])

@@ -1,7 +1,7 @@
-"""The process that draws formulas and diagrams: what untrusted sources make of the libraries cannot hold up or end the window.
+"""The process that draws formulas and diagrams: untrusted input to these libraries cannot block or crash the window.
 
-It is asked with ``["formula" | "diagram" | "dark diagram", source]`` and answers with what was drawn (SVG; PNG in base64), null when it is
-broken. No Qt.
+Requests are ``["formula" | "diagram" | "dark diagram", source]``; the answer is the drawing (SVG, or PNG in base64),
+null if the source is invalid. No Qt.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from atelier_desk.markdown.math import body_of
 from atelier_desk.support.worker.child import serve
 
 EM = 16.0
-"""Pixels of the letter size that formulas are made in; they are scaled when they are shown."""
+"""Font size in pixels at which formulas are drawn; they are scaled for display."""
 LONGEST = {"formula": 2_000, "diagram": 10_000, "dark diagram": 10_000}
-"""Characters; what is longer is shown as its source."""
+"""Maximum characters by kind; longer ones are shown as source."""
 
 CPU_S = 10
-"""Seconds of work that one drawing may take: also when the window that would end the process was killed."""
+"""CPU seconds per drawing, enforced by the system: also when the window that would end the process was killed."""
 MEMORY = 1 << 30
-"""Bytes the process may ask for; what needs more is broken."""
+"""Maximum bytes of memory of the process; drawings that need more fail."""
 LONGEST_ANSWER = 2_000_000
-"""Characters of what was drawn."""
+"""Maximum characters of a drawing."""
 
 
 def formula(source: str) -> str:
-    """SVG of a formula with its marks, in black."""
+    """SVG of a formula, in black."""
     import ziamath
 
     ziamath.config.svg2 = False  # QtSvg draws only the bars of ``symbol`` and ``use``
@@ -41,18 +41,18 @@ def diagram(source: str, *, dark: bool = False) -> str:
 
 
 def draw(kind: str, source: str) -> str | None:
-    """What is drawn; None when the source is broken or too long."""
+    """The drawing; None if the source is invalid or too long."""
     if len(source) > LONGEST[kind]:
         return None
     try:
         drawn = formula(source) if kind == "formula" else diagram(source, dark=kind == "dark diagram")
         return drawn if 0 < len(drawn) <= LONGEST_ANSWER else None
-    except Exception:  # whatever a broken source makes of a library that expects whole ones
+    except Exception:  # the libraries raise anything on invalid sources
         return None
 
 
 def main() -> None:
-    """Answer ``[kind, source]`` with what is drawn."""
+    """Answer ``[kind, source]`` requests with drawings."""
     serve(lambda request, _data, _tell: draw(*request), memory=MEMORY, cpu_s=CPU_S + 1)
 
 

@@ -1,4 +1,4 @@
-"""Asks the process that draws formulas and diagrams, which is started when the first is wanted and ends when none was for a while."""
+"""Client of the drawing process, which starts on demand and ends when idle."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import Worker
 
 IDLE_S = 120.0
-"""Seconds without anything to draw after which the process ends; it takes some 40 MB."""
+"""Idle seconds after which the process ends; it takes about 40 MB."""
 DRAW_S = 10.0
-"""Seconds one drawing may take; then the process is ended, and the source stays as it is."""
+"""Seconds a drawing may take; then the process is killed, and the source stays as text."""
 _MODULE = "atelier_desk.desktop.chat.markdown.draw_process"
 
 
 class Drawings(QObject):
-    """One for the program.
+    """The program's single client.
 
     Signals:
-        drawn: kind, source and what was drawn, empty when that cannot be.
+        drawn: kind, source and the drawing, empty if it failed.
     """
 
     drawn = Signal(str, str, str)
@@ -36,14 +36,14 @@ class Drawings(QObject):
         self._worker: Worker | None = None
 
     def want(self, kind: str, source: str) -> None:
-        """Draw it; ``drawn`` tells when."""
+        """Request a drawing; ``drawn`` follows."""
         if not self._began:
             self._began = True
             in_background(lambda: asyncio.run(self._work()))
         self._wanted.put((kind, source))
 
     async def _work(self) -> None:
-        """On a thread and a loop that only wait: for something to draw, and for the process."""
+        """Runs on a thread and loop of its own that only wait for requests and for the process."""
         while True:
             try:
                 kind, source = self._wanted.get(timeout=IDLE_S if self._worker is not None else None)
@@ -51,7 +51,7 @@ class Drawings(QObject):
                 await self._end()
                 continue
             answer = await self._ask(kind, source)
-            with contextlib.suppress(RuntimeError):  # the program ends
+            with contextlib.suppress(RuntimeError):  # the program is ending
                 self.drawn.emit(kind, source, answer)
 
     async def _ask(self, kind: str, source: str) -> str:
@@ -71,5 +71,5 @@ class Drawings(QObject):
 
 @cache
 def drawings() -> Drawings:
-    """The one of the program; made in the window's thread."""
+    """The program's instance, created in the window's thread."""
     return Drawings()

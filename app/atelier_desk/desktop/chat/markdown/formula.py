@@ -1,4 +1,4 @@
-"""Formulas as pictures: LaTeX to SVG by ziamath in a process of its own, SVG to pixels by QtSvg where it is shown."""
+"""Formulas as images: LaTeX to SVG by ziamath in a separate process, SVG to pixels by QtSvg at display."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.drawings import drawings
 
 CACHE_SIZE = 500
-"""Formulas, and pictures of them, that are remembered."""
+"""Maximum cached formulas, and maximum cached images."""
 WIDEST, LARGEST = 8_000, 500_000
-"""Pixels of the width and of the area of a formula at ``EM``: what is larger is shown as its source."""
+"""Maximum pixels of a formula's width and area at ``EM``: larger ones are shown as source."""
 PICTURE_BYTES = 64 << 20
-"""Bytes of the pictures that are remembered; the newest one is, whatever its size."""
+"""Maximum bytes of cached images; the newest is cached regardless of its size."""
 _VIEW = re.compile(r'viewBox="(-?[\d.]+) (-?[\d.]+) ([\d.]+) ([\d.]+)"')
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A formula as SVG in black, with its size in pixels at ``EM``; ``depth`` is how much of the height is below the line of the text."""
+    """A formula as black SVG, with its size in pixels at ``EM``.
+
+    ``depth`` is the part of the height below the baseline.
+    """
 
     svg: str
     width: float
@@ -33,7 +36,7 @@ class Drawing:
 
 
 def drawing_of(svg: str) -> Drawing | None:
-    """What an SVG of ziamath tells of its size; None for what is none, or larger than a picture should be."""
+    """Parse the size of an SVG by ziamath; None if invalid or too large."""
     found = _VIEW.search(svg)
     if found is None:
         return None
@@ -47,7 +50,7 @@ class Formulas(QObject):
     """All formulas of the program.
 
     Signals:
-        drawn: a formula that was wanted is there now, or is known to be broken.
+        drawn: a requested formula is ready, or known to be invalid.
     """
 
     drawn = Signal(str)
@@ -60,7 +63,7 @@ class Formulas(QObject):
         drawings().drawn.connect(self._store)
 
     def want(self, source: str) -> bool:
-        """Whether it is known already, drawn or broken; else it is made, and ``drawn`` tells when."""
+        """Whether it is known, drawn or invalid; if not, it is requested, and ``drawn`` follows."""
         if source in self._known:
             self._known.move_to_end(source)
             return True
@@ -70,11 +73,11 @@ class Formulas(QObject):
         return False
 
     def drawing(self, source: str) -> Drawing | None:
-        """What is known of it; None also when it is broken."""
+        """The drawing, None if unknown or invalid."""
         return self._known.get(source)
 
     def picture(self, source: str, px: int, colour: str, ratio: float) -> QImage | None:
-        """Its picture for letters of ``px`` pixels, in a colour, with ``ratio`` device pixels a pixel."""
+        """Its image for text of ``px`` pixels in a colour, at ``ratio`` device pixels per pixel."""
         drawing = self._known.get(source)
         if drawing is None:
             return None
@@ -101,7 +104,7 @@ class Formulas(QObject):
 
 @cache
 def formulas() -> Formulas:
-    """The one of the program; made in the window's thread."""
+    """The program's instance, created in the window's thread."""
     return Formulas()
 
 

@@ -1,4 +1,7 @@
-"""Mermaid diagrams as PNG: laid out by mmdr, painted by novasvg. No browser, script or network; the source names no file. No Qt."""
+"""Mermaid diagrams as PNG: layout by mmdr, painting by novasvg.
+
+No browser, script or network; the source cannot name files. No Qt.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ from functools import cache
 from pathlib import Path
 
 SCALE = 2.0
-"""Pixels of the picture for a pixel of the drawing, whose letters are 16 pixels high: sharp at 200 %."""
+"""Image pixels per drawing pixel; the text is 16 pixels high: sharp at 200 %."""
 _LEAST = 0.5
-"""A drawing that fits only below this scale could not be read."""
+"""A drawing that fits only below this scale would be unreadable."""
 _SIDE, _AREA = 16_000, 12_000_000
-"""Pixels of the longest side and of the area of a picture."""
+"""Maximum pixels of an image's longest side and of its area."""
 _PAPER = {"default": "#ffffff", "dark": "#1e1f24"}
-"""Ground by theme: the surface colours of the window."""
+"""Background by theme: the surface colours of the window."""
 _COLOURS = re.compile(r"\b(?:fill|color|background)\s*:", re.IGNORECASE)
 _FACE, _WIDE_FACE = "trebuchet ms", "atelier wide"
 _STACK = f'"{_FACE}", verdana, arial, sans-serif'
-"""What the drawings ask for."""
+"""The font families requested by drawings."""
 _FOLDERS = {
     "win32": ("C:/Windows/Fonts",),
     "darwin": ("/System/Library/Fonts", "/System/Library/Fonts/Supplemental", "/Library/Fonts"),
@@ -31,24 +34,25 @@ _WIDE = re.compile(
     r"|msyh\.|msjh\.|yugothm|malgun\.|simsun|hiragino sans gb|applesdgothicneo|stheiti light|pingfang|arial unicode",
     re.IGNORECASE,
 )
-"""File names of fonts with Chinese, Japanese or Korean letters: of Linux distributions, Windows and macOS."""
+"""File names of fonts with Chinese, Japanese or Korean characters: of Linux distributions, Windows and macOS."""
 
 
 def diagram_png(source: str, *, dark: bool) -> bytes:
-    """The picture of a diagram on the ground of the theme.
+    """The image of a diagram on the theme's background.
 
-    A diagram that names colours of its own is drawn on white: it was written for that, and light letters on them could not be read.
+    A diagram that sets colours is drawn on white: its colours were chosen for that, and light text on them would be
+    unreadable.
 
     Raises:
-        ValueError: it is broken, larger than a picture should be, or has letters that no font here can draw.
-        ImportError: there is no mmdr for this system.
+        ValueError: it is invalid, too large, or has characters that no available font contains.
+        ImportError: mmdr is not available for this system.
     """
     import mmdr
     import novasvg
 
     theme = "dark" if dark and not _COLOURS.search(source) else "default"
     source, family = _drawable(source)
-    # The last directive wins, whatever theme the source asks for: its own one may not be readable on this ground.
+    # The last directive wins, whatever theme the source requests: it may be unreadable on this background.
     svg = mmdr.render(f'{source}\n%%{{init: {{"theme": "{theme}"}}}}%%').svg()
     document = novasvg.Document.load_from_data(svg.replace(_FACE, family))
     if document is None or not (document.width >= 1 and document.height >= 1):
@@ -62,7 +66,7 @@ def diagram_png(source: str, *, dark: bool) -> bytes:
 
 
 def _drawable(source: str) -> tuple[str, str]:
-    """The source without the signs (emoji) that the fonts here do not have, and the font family that has all of its letters."""
+    """The source without emoji missing in the fonts, and the font family that has all other characters."""
     if any(unicodedata.bidirectional(each) in {"R", "AL"} for each in source):
         raise ValueError("letters from right to left")  # they would be drawn unjoined and in the wrong order
     missing = {each for each in set(source) if not each.isspace() and each not in _letters()}
@@ -84,7 +88,7 @@ def _letters() -> frozenset[str]:
 
 @cache
 def _wide_letters() -> frozenset[str]:
-    """The letters of the first font with Chinese, Japanese or Korean ones that is found; nothing without one."""
+    """The characters of the first font found for Chinese, Japanese or Korean; empty without one."""
     from novasvg import fonts
 
     for path in wide_fonts():
@@ -95,6 +99,6 @@ def _wide_letters() -> frozenset[str]:
 
 
 def wide_fonts() -> list[Path]:
-    """Files of fonts with Chinese, Japanese or Korean letters on this system."""
+    """Font files with Chinese, Japanese or Korean characters on this system."""
     folders = (Path(each).expanduser() for each in _FOLDERS.get(sys.platform, _LINUX))
     return sorted(path for folder in folders if folder.is_dir() for path in folder.rglob("*.[to]t[fc]") if _WIDE.search(path.name))

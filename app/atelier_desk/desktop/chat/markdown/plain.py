@@ -1,4 +1,4 @@
-"""The words of a Markdown text: as they are read, copied and spoken, without the marks that shape them."""
+"""Markdown as plain text, for reading, copying and speaking."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _HALVES = re.compile(r"\*{2,}|~~|`+|(?<=\S)\*(?!\S)|(?<!\S)(?:\*(?=\S)|#{1,6}(?!\S)|\|(?=\s))|\|(?!\S)")
-"""Marks that are left when the other half of a pair was cut off, and those of headings and tables within a line."""
+"""Unpaired marks left by cutting a text, and marks of headings and tables within a line."""
 _READ = 1_000
-"""Characters that are parsed for one line: none shows more."""
+"""Characters parsed for a single line: none shows more."""
 
 
 def plain_text(markdown: str) -> str:
-    """The text as it is drawn: marks and link targets left out, list items with their marks, table cells parted by tabs, code as it is."""
+    """The text as rendered, without marks and link targets.
+
+    List items have markers, table cells are separated by tabs, code is unchanged.
+    """
     return "\n\n".join(text for block in parse(markdown) if (text := _block(block)))
 
 
 def spoken_text(markdown: str) -> str:
-    """The same without code, which nobody wants to hear."""
+    """The same without code, which is of no use when read aloud."""
     return "\n\n".join(text for block in parse(markdown) if block.kind != "code" and (text := _block(block)))
 
 
@@ -72,18 +75,21 @@ def _mark(item: Token, counters: list[int | None]) -> str:
 
 
 def inline_text(tokens: Sequence[Token]) -> str:
-    """The words of inline tokens; a picture is its alternative text, and all of code is visible."""
+    """The text of inline tokens.
+
+    An image becomes its alternative text, and hidden characters in code become visible.
+    """
     breaks = {"softbreak": " ", "hardbreak": "\n"}
     return "".join(visible(token.content) if token.type == "code_inline" else breaks.get(token.type, token.content) for token in tokens)
 
 
 def one_line(text: str) -> str:
-    """The words in one line, for lists and tooltips, all of them visible; of a long text the beginning."""
+    """The text in one line, for lists and tool tips, with hidden characters visible; long texts are cut."""
     return _one_line(text[:_READ]) if text else ""
 
 
 def excerpt_line(text: str) -> str:
-    """The same of a part that was cut out of a text, with its ellipses: marks whose other half is missing go too."""
+    """The same for an excerpt with ellipses: unpaired marks are removed too."""
     body = text.removeprefix("…")
     line = " ".join(_HALVES.sub("", one_line(body)).split())
     return f"…{line}" if len(body) < len(text) else line

@@ -1,4 +1,7 @@
-"""Draws Markdown tokens into a QTextDocument with the theme's fonts and distances. HTML is never made nor read."""
+"""Renders Markdown tokens into a QTextDocument with the theme's fonts and spacing.
+
+HTML is neither created nor interpreted.
+"""
 
 from __future__ import annotations
 
@@ -40,19 +43,19 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 QUOTE_DEPTH = QTextFormat.Property.UserProperty + 1
-"""Block format property: how many quotes the block is in; whoever paints the document draws the bars."""
+"""Block format property: the quote depth; the painter of the document draws the bars."""
 QUOTE_COLOUR = QTextFormat.Property.UserProperty + 6
-"""Block format property: the theme's name of the innermost bar's colour, where the quote is an alert."""
+"""Block format property: the theme colour name of the innermost bar, if the quote is an alert."""
 CODE_BLOCK = QTextFormat.Property.UserProperty + 2
 CHECKED = QTextFormat.Property.UserProperty + 5
-"""Block format property of a task list's item: whether it is done."""
+"""Block format property of a task list item: whether it is checked."""
 ISOLATE = QTextFormat.Property.UserProperty + 7
-"""Character format property of the signs around code in a line with letters from right to left; they are not copied."""
+"""Character format property of the isolates around code in right-to-left lines; they are not copied."""
 FORMULA_PX = QTextFormat.Property.UserProperty + 4
 FORMULA = QTextFormat.Property.UserProperty + 3
-"""Character format property: the source of a formula, of its text and of the picture that takes its place."""
+"""Character format property: a formula's source, on its text and on the image that replaces it."""
 LINE_HEIGHT = 140
-"""Percent of the font's own line height: 24 px for text of 14 px."""
+"""Percent of the font's own line height: 24 px for 14 px text."""
 _GAP = 12
 _QUOTE_STEP = 16
 _HEADINGS = {1: (20, 600, 20), 2: (17, 600, 18), 3: (15, 600, 16), 4: (14, 600, 14), 5: (14, 600, 14), 6: (13, 600, 14)}
@@ -60,19 +63,19 @@ _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _DISCS = (QTextListFormat.Style.ListDisc, QTextListFormat.Style.ListCircle, QTextListFormat.Style.ListSquare)
 
 _formats: dict[tuple[object, ...], QTextCharFormat] = {}
-"""Character formats by look and style: they are asked for thousands of times a second while a reply streams."""
+"""Character formats by style: they are requested thousands of times a second while a reply streams."""
 
 ImageCheck = Callable[[str], str | None]
-"""Gives the local file an image may be loaded from, or None when it must not be."""
+"""Returns the local file an image may be loaded from, or None if not allowed."""
 
 
 def refuse_images(source: str) -> str | None:
-    """The check that lets nothing through."""
+    """An ``ImageCheck`` that refuses all images."""
     return None
 
 
 def show_formula(document: QTextDocument, start: int, end: int, source: str, px: int, colour: str, look: Theme) -> None:
-    """Put the picture of a formula in the place of its source, which stands from ``start`` to ``end``; a broken one stays."""
+    """Replace a formula's source between ``start`` and ``end`` by its image; an invalid one remains as source."""
     screen = QGuiApplication.primaryScreen()
     image = formulas().picture(source, px, colour, screen.devicePixelRatio() if screen else 1.0)
     drawing = formulas().drawing(source)
@@ -82,7 +85,7 @@ def show_formula(document: QTextDocument, start: int, end: int, source: str, px:
     name = QUrl(f"formula:{digest}")
     scale = px / EM
     depth = drawing.depth * scale
-    # A picture stands on the lower edge of its font's letters: a font whose letters go as deep as the formula sets it on the line.
+    # An image sits on its font's descent: a font with a descent equal to the formula's depth aligns the baselines.
     font, size = look.font(14), px
     font.setPixelSize(size)
     while QFontMetricsF(font).descent() < depth and size < 400:
@@ -107,7 +110,7 @@ def show_formula(document: QTextDocument, start: int, end: int, source: str, px:
 
 
 def _padded(image: QImage, below: float) -> QImage:
-    """A picture with some empty pixels under it."""
+    """An image padded with empty pixels at the bottom."""
     ratio = image.devicePixelRatio()
     tall = QImage(image.width(), image.height() + round(below * ratio), QImage.Format.Format_ARGB32_Premultiplied)
     tall.fill(Qt.GlobalColor.transparent)
@@ -121,7 +124,7 @@ def _padded(image: QImage, below: float) -> QImage:
 
 
 class Writer:
-    """Appends blocks to a document. One writer a document; ``write`` may be called again and again."""
+    """Appends blocks to a document. One writer per document; ``write`` may be called repeatedly."""
 
     def __init__(self, document: QTextDocument, image: ImageCheck = refuse_images, look: Theme | None = None) -> None:
         self._document = document
@@ -148,7 +151,7 @@ class Writer:
         document.setIndentWidth(self._theme.px(22))
 
     def write(self, tokens: Iterable[Token]) -> None:
-        """Append tokens of whole top-level blocks."""
+        """Append the tokens of complete top-level blocks."""
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         self._cursor.beginEditBlock()
         items = list(tokens)
@@ -161,7 +164,6 @@ class Writer:
                 index += 1
         self._cursor.endEditBlock()
 
-    # -- blocks ---------------------------------------------------------------------------------------------------------------
     def _block_token(self, token: Token) -> None:
         kind = token.type
         if kind == "paragraph_open":
@@ -190,7 +192,7 @@ class Writer:
             self._cursor.setBlockFormat(middle)
             self._formula(token.content, self._char())
         elif kind == "list_item_close":
-            if self._fresh_item:  # an item without any content still has its mark
+            if self._fresh_item:  # an empty item still has its marker
                 self._begin(top=4)
             self._fresh_item = False
         elif kind == "blockquote_open":
@@ -210,12 +212,12 @@ class Writer:
 
     def _begin(self, *, top: int, heading: int = 0, code: bool = False) -> None:
         """Start a text block at the document's end, reusing an empty first one."""
-        look = self._theme
+        style = self._theme
         form = QTextBlockFormat()
         form.setLineHeight(LINE_HEIGHT if not code else 130, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         first = self._document.isEmpty() and self._document.blockCount() == 1
-        form.setTopMargin(0 if first else look.px(top))
-        form.setLeftMargin(look.px(_QUOTE_STEP) * self._quotes)
+        form.setTopMargin(0 if first else style.px(top))
+        form.setLeftMargin(style.px(_QUOTE_STEP) * self._quotes)
         if self._quotes:
             form.setProperty(QUOTE_DEPTH, self._quotes)
             if self._alerts and self._alerts[-1]:
@@ -225,7 +227,7 @@ class Writer:
         if self._in_list and not self._fresh_item:
             form.setIndent(len(self._list_formats))
         if code:
-            form.setBackground(QBrush(QColor(look.tokens.code)))
+            form.setBackground(QBrush(QColor(style.tokens.code)))
             form.setProperty(CODE_BLOCK, 1)
         chars = self._char(heading=heading, mono=code)
         if first:
@@ -264,7 +266,7 @@ class Writer:
         self._fresh_item = False
 
     def _join_list(self) -> None:
-        if self._checked is not None and not self._numbered:  # its box stands where the mark of the others does
+        if self._checked is not None and not self._numbered:  # its check box replaces the marker
             plain = QTextListFormat(self._list_formats[-1])
             plain.setStyle(QTextListFormat.Style.ListStyleUndefined)
             self._cursor.createList(plain)
@@ -276,13 +278,13 @@ class Writer:
             current.add(self._cursor.block())  # type: ignore[attr-defined]
 
     def _code(self, text: str) -> None:
-        """Code inside a list or a quote: mono text on its own ground."""
+        """Code inside a list or quote: monospaced text on its own background."""
         for number, line in enumerate(text.split("\n")):
             self._begin(top=8 if number == 0 else 0, code=True)
             self._cursor.insertText(line, self._char(mono=True))
 
     def _rule(self) -> None:
-        """A block one pixel high, filled with the border colour."""
+        """A rule: a block one pixel high, filled with the border colour."""
         self._begin(top=_GAP)
         form = self._cursor.blockFormat()
         form.setBackground(QBrush(QColor(self._theme.tokens.border)))
@@ -295,9 +297,8 @@ class Writer:
         self._cursor.setBlockFormat(form)
         self._cursor.setBlockCharFormat(chars)
 
-    # -- tables ---------------------------------------------------------------------------------------------------------------
     def _table(self, tokens: list[Token], start: int) -> int:
-        """Draw the table that begins at ``start``; returns the index after its end."""
+        """Render the table that begins at ``start``; returns the index after its end."""
         end = next(i for i in range(start, len(tokens)) if tokens[i].type == "table_close")
         rows: list[list[Token]] = []
         aligns: list[str] = []
@@ -316,7 +317,7 @@ class Writer:
             self._cursor.movePosition(QTextCursor.MoveOperation.End)
         form = self._table_format(header_rows)
         if rows[0] and _RIGHT_TO_LEFT.match("".join(rows[0][0].content.split())):
-            form.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # Qt keeps it and does not follow it
+            form.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # Qt keeps it but does not apply it
             form.setAlignment(Qt.AlignmentFlag.AlignRight)
         table = self._cursor.insertTable(len(rows), columns, form)
         for y, row in enumerate(rows):
@@ -357,7 +358,6 @@ class Writer:
         self._inline(token.children or [], strong=header)
         self._cursor = QTextCursor(self._document)
 
-    # -- inline ---------------------------------------------------------------------------------------------------------------
     def _inline(self, tokens: list[Token], *, strong: bool = False) -> None:
         block = self._cursor.blockFormat()
         heading = block.headingLevel()
@@ -407,7 +407,7 @@ class Writer:
             self._cursor.insertText(token.content, form)
 
     def _isolate(self, sign: str) -> None:
-        """Around code in a line of Arabic or Hebrew, which is read from left to right; without the signs its brackets change sides."""
+        """Isolate left-to-right code in a line of Arabic or Hebrew; otherwise its brackets change sides."""
         if self._rtl:
             form = self._char()
             form.setProperty(ISOLATE, True)
@@ -415,7 +415,7 @@ class Writer:
             self.isolates = True
 
     def _formula(self, source: str, form: QTextCharFormat) -> None:
-        """Its source, until it is drawn; that is what stays of a broken one."""
+        """Write a formula's source, which is replaced once drawn and remains if invalid."""
         px = max(1, form.font().pixelSize())
         mono = self._theme.font(13, 400, mono=True)
         form.setFont(mono, QTextCharFormat.FontPropertiesInheritanceBehavior.FontPropertiesSpecifiedOnly)
@@ -452,20 +452,20 @@ class Writer:
         struck: bool = False,
         href: str = "",
     ) -> QTextCharFormat:
-        look = self._theme
-        key = (look.tokens.name, look.scale, heading, mono, bold, italic, struck, self._quotes > 0)
+        style = self._theme
+        key = (style.tokens.name, style.scale, heading, mono, bold, italic, struck, self._quotes > 0)
         known = _formats.get(key)
         if known is not None and not href:
             return QTextCharFormat(known)
         size, weight, _gap = _HEADINGS.get(heading, (14, 400, 0))
         form = QTextCharFormat()
-        form.setFont(look.font(13 if mono else size, 600 if bold else weight, mono=mono, italic=italic))
-        form.setForeground(QColor(look.tokens.muted if self._quotes and not href else look.tokens.text))
+        form.setFont(style.font(13 if mono else size, 600 if bold else weight, mono=mono, italic=italic))
+        form.setForeground(QColor(style.tokens.muted if self._quotes and not href else style.tokens.text))
         form.setFontStrikeOut(struck)
         if href:
             form.setAnchor(True)
             form.setAnchorHref(href)
-            form.setForeground(QColor(look.tokens.accent))
+            form.setForeground(QColor(style.tokens.accent))
             form.setFontUnderline(True)
             form.setToolTip(href)
         else:

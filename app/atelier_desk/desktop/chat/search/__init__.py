@@ -1,1 +1,1 @@
-"""Finding in a transcript, and everywhere."""
+"""Search in a transcript, and everywhere."""

@@ -1,4 +1,4 @@
-"""Finding in the workflow in view: words through the find bar, and one message by its id."""
+"""Search in the workflow in view: text through the find bar, or a message by its id."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Finder(QObject):
     """Loads older pages as far as a search needs them.
 
     Signals:
-        left: what is looked for is in the conversation: a sub-agent's page must give way.
+        left: the match is in the workflow's transcript: close a sub-agent's page.
         agent_found: a message is a sub-agent's: its run and the message's id.
     """
 
@@ -45,7 +45,7 @@ class Finder(QObject):
             self._bridge.jobs.start(self._find(needle))
 
     async def _find(self, needle: str) -> None:
-        """Look through all entries, closed cards too; the newest place is shown first."""
+        """Search all entries, including closed cards; the newest match is shown first."""
         from atelier_desk.desktop.chat.search.hits import hits
 
         await self._pages.everything()
@@ -57,15 +57,15 @@ class Finder(QObject):
         self._view.reach(self._hits[number].entry, self._hits[number].place)
 
     def _when(self, number: int) -> str:
-        said = self._hits[number].entry.time if 0 <= number < len(self._hits) else None
-        return short_moment(said) if said else ""
+        sent_at = self._hits[number].entry.time if 0 <= number < len(self._hits) else None
+        return short_moment(sent_at) if sent_at else ""
 
     def reveal(self, row_id: str) -> None:
-        """Bring a message into view."""
+        """Scroll to a message."""
         self._bridge.jobs.start(self._reveal(row_id))
 
     async def _opened(self) -> None:
-        """Until the workflow that is being read is there."""
+        """Wait until the workflow being loaded is shown."""
         import asyncio
 
         there = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Colours for finished code: Pygments, run in slices so that a long listing never holds up the window."""
+"""Syntax highlighting with Pygments, in time slices so that long listings never block the window."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from atelier_desk.desktop.theme import Tokens, theme
 from atelier_desk.support.threads import in_background
 
 SLICE_S = 0.003
-"""Longest that listings are coloured before the window may do something else, in seconds: of all of them together."""
+"""Seconds that all listings together may be highlighted before the window handles other events."""
 MAX_CHARS = 200_000
 """Longer code stays plain."""
 
 
 def colour_of(kind: object, tokens: Tokens) -> str | None:
-    """The colour of a kind of token, None for plain text."""
+    """The colour of a token type, None for plain text."""
     from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
     if kind in Comment:
@@ -43,15 +43,17 @@ _lexers: dict[str, object] = {}
 
 
 def lexer_for(language: str) -> object:
-    """Pygments' lexer for a fence's language, or for a file's name after ``file:``; None when there is none. The first time for a
-    language it takes up to 100 ms."""
+    """Pygments' lexer for a fence's language, or for a file name after ``file:``; None if unknown.
+
+    The first lookup of a language takes up to 100 ms.
+    """
     if language not in _lexers:
         _lexers[language] = _load_lexer(language)
     return _lexers[language]
 
 
 def warm_up() -> None:
-    """Load what the first reply needs, beside the window, so that it does not hold up the window."""
+    """Load what the first reply needs in a thread, so that it does not block the window."""
 
     def load() -> None:
         from atelier_desk.markdown.parser import parse
@@ -75,10 +77,10 @@ def _load_lexer(language: str) -> object:
 
 
 class _Loader(QObject):
-    """Loads lexers on threads. It lives as long as the program: a thread must not tell anything to a card that may be gone.
+    """Loads lexers in threads. It lives as long as the program: a thread must not notify a deleted card.
 
     Signals:
-        loaded: the language whose lexer is there now, or is known to be missing.
+        loaded: a language whose lexer is available, or known to be missing.
     """
 
     loaded = Signal(str)
@@ -87,7 +89,7 @@ class _Loader(QObject):
         super().__init__()
         self._loading: set[str] = set()
         self._waiting: dict[str, list[Callable[[Any], None]]] = {}
-        self.loaded.connect(self._on_loaded)  # a slot of an object: it is called in the thread the object lives in
+        self.loaded.connect(self._on_loaded)  # a slot of an object: it is called in that object's thread
 
     def wait_for(self, language: str, then: Callable[[object], None]) -> None:
         self._waiting.setdefault(language, []).append(then)
@@ -103,14 +105,14 @@ class _Loader(QObject):
             in_background(self._load, language)
 
     def _load(self, language: str) -> None:
-        """The language's rules are compiled when they are first needed."""
+        """Load a lexer; its rules are compiled on first use."""
         lexer_for(language)
-        with contextlib.suppress(RuntimeError):  # the program ends
+        with contextlib.suppress(RuntimeError):  # the program is ending
             self.loaded.emit(language)
 
 
 def with_lexer(language: str, then: Callable[[object], None]) -> None:
-    """Call ``then`` with the lexer (or None) in the window's thread: at once when it is loaded, else later."""
+    """Call ``then`` with the lexer (or None) in the window's thread: at once if loaded, else later."""
     if language in _lexers:
         then(_lexers[language])
     else:
@@ -119,12 +121,12 @@ def with_lexer(language: str, then: Callable[[object], None]) -> None:
 
 @cache
 def _loader() -> _Loader:
-    """The one of the program; made in the window's thread."""
+    """The program's instance, created in the window's thread."""
     return _Loader()
 
 
 class _Turns(QObject):
-    """Has the listings coloured one after the other. A timer of its own for each would take a slice for each before the next frame."""
+    """Highlights the listings in turn. Separate timers would each take a time slice before the next frame."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,16 +151,16 @@ class _Turns(QObject):
 
 @cache
 def _turns() -> _Turns:
-    """The ones of the program; made in the window's thread."""
+    """The program's instance, created in the window's thread."""
     return _Turns()
 
 
 _SPANS = 500
-"""Of colours in one line that are made ready at once."""
+"""Spans of one line prepared in one step."""
 
 
 class Highlighter(QObject):
-    """Colours the lines of a document once; ``start`` again after the theme changed."""
+    """Highlights the lines of a document once; call ``start`` again after a theme change."""
 
     def __init__(self, document: QTextDocument) -> None:
         super().__init__(document)
@@ -173,7 +175,7 @@ class Highlighter(QObject):
         return self._waiting or self._work is not None
 
     def start(self, text: str, language: str, spans: Sequence[ansi.Span] = ()) -> None:
-        """Colour ``text``, which is the document's whole content; unknown languages stay plain, but for the colours of ``spans``."""
+        """Highlight ``text``, the document's complete content; unknown languages stay plain, except for ``spans``."""
         self._work = None
         self._text, self._language = text, language
         if spans:
@@ -207,16 +209,16 @@ class Highlighter(QObject):
             _turns().add(self)
 
     def step(self) -> bool:
-        """Colour one line more; False when there is none."""
+        """Highlight one more line; False at the end."""
         if self._work is not None and next(self._work, self) is self:
             self._work = None
         return self._work is not None
 
     def _colour_lines(self, lexer: Any, text: str) -> Iterator[None]:
-        """One step a line: its formats are set when the lexer has passed its end."""
+        """One step per line: its formats are applied when the lexer has passed its end."""
         formats: dict[tuple[str, bool], QTextCharFormat] = {}
         tokens = theme().tokens
-        colours: dict[object, str | None] = {}  # a listing has thousands of tokens of a few kinds
+        colours: dict[object, str | None] = {}  # a listing has thousands of tokens of a few types
         block = self._document.begin()
         ranges: list[QTextLayout.FormatRange] = []
         column = 0
@@ -238,9 +240,9 @@ class Highlighter(QObject):
         self._apply(block, ranges)
 
     def _colour_diff(self, text: str) -> Iterator[None]:
-        """One step a line: its ground, and a stronger one under the words that changed."""
+        """One step per line: its background, and a stronger one under changed words."""
         tokens = theme().tokens
-        looks = {
+        backgrounds = {
             "added": (tokens.ok_soft, tokens.ok_text, tokens.ok_strong),
             "removed": (tokens.err_soft, tokens.err_text, tokens.err_strong),
             "head": ("", tokens.function, ""),
@@ -250,13 +252,13 @@ class Highlighter(QObject):
         for line in diffs.diff_lines(text):
             if not block.isValid():
                 return
-            ground, colour, strong = looks.get(line.kind, ("", "", ""))
+            ground, colour, strong = backgrounds.get(line.kind, ("", "", ""))
             written = block.text()
             ranges = []
             if colour:
-                whole = QTextCharFormat()
-                whole.setForeground(QColor(tokens.text if ground else colour))
-                ranges.append(_made(0, len(written.encode("utf-16-le")) // 2, whole))
+                full = QTextCharFormat()
+                full.setForeground(QColor(tokens.text if ground else colour))
+                ranges.append(_made(0, len(written.encode("utf-16-le")) // 2, full))
             if ground:
                 sign = QTextCharFormat()
                 sign.setForeground(QColor(colour))
@@ -276,9 +278,9 @@ class Highlighter(QObject):
             yield
 
     def _colour_spans(self, text: str, spans: Sequence[ansi.Span]) -> Iterator[None]:
-        """One step a line, and some in a line of very many colours; in those of the theme."""
+        """One step per line, several for a line with many spans; in colours of the theme."""
         block, begins, at = self._document.begin(), 0, 0
-        forms: dict[ansi.Style, QTextCharFormat] = {}  # a long output has thousands of spans of a few styles
+        forms: dict[ansi.Style, QTextCharFormat] = {}  # a long output has thousands of spans in a few styles
         for line in text.split("\n"):
             if not block.isValid():
                 return

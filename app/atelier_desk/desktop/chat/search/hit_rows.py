@@ -1,4 +1,4 @@
-"""The rows of search everywhere: what was found, in the words people know it by, with the searched words marked."""
+"""Rows of search everywhere: the kind of result, and an excerpt with the matches highlighted."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ _ICONS = {"message": "message-square", "tool_execution": "terminal", "report": "
 
 
 def who(hit: SearchHit) -> str:
-    """What a hit is, in words: who said it, what a call did, which kind of thing."""
+    """The kind of a hit in words: who wrote it, what a call did, or the type of item."""
     if hit.kind == "message":
         return hit.who or (_("Message to {agent}", agent=hit.to) if hit.to else _("You"))
     if hit.kind == "tool_execution":
-        said = hit.presentation.words(over=True).localized(_) if hit.presentation.summary.text else ""
-        return said or _(hit.presentation.title) or hit.tool
+        text = hit.presentation.words(over=True).localized(_) if hit.presentation.summary.text else ""
+        return text or _(hit.presentation.title) or hit.tool
     return {"report": _("Report"), "memory": _("Memory")}.get(hit.kind, hit.kind)
 
 
 def spoken(hit: SearchHit) -> str:
-    """The row for a screen reader."""
+    """The row's text for a screen reader."""
     return ", ".join(filter(None, (who(hit), moment(hit.at), hit_text(hit))))
 
 
 def hit_text(hit: SearchHit) -> str:
-    """The words around what was found, in one line. What calls were given is no Markdown."""
+    """The excerpt in one line. Arguments of calls are not Markdown."""
     return " ".join(hit.excerpt.split()) if hit.kind == "tool_execution" else excerpt_line(hit.excerpt)
 
 
 def hit_row(hit: SearchHit, needle: str) -> ListRow:
-    """What it is with its date, and the text around the searched words."""
+    """A row with kind, date and the excerpt around the match."""
     icon = known(hit.presentation.icon) if hit.kind == "tool_execution" else _ICONS.get(hit.kind, "search")
     return ListRow(who(hit), end=moment(hit.at), lines=(hit_text(hit),), needle=needle, icon=icon, weight=600, accessible_text=spoken(hit))

@@ -1,4 +1,4 @@
-"""Where a needle occurs in a transcript: in what was said, in thoughts, and inside the cards of calls and questions, open or not."""
+"""Search in a transcript: in messages, reasoning, and cards of calls and questions, open or closed."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.position import CALL, HEAD, QUESTION, TEXT, THOUGHTS, TranscriptPosition
 
 _MARKS = str.maketrans("", "", "*_`~\\")
-"""What Markdown may have between the letters of a word."""
+"""Markdown characters that may occur within a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One occurrence: the entry it is in, and the place of it there."""
+    """A match: its entry, and the position within."""
 
     entry: Entry
     place: TranscriptPosition
 
 
 def hits(entries: Iterable[Entry], needle: str) -> list[Hit]:
-    """Every occurrence of ``needle`` (no case) in the order in which it is shown."""
+    """All matches of ``needle``, ignoring case, in display order."""
     wanted = needle.casefold()
     if not wanted:
         return []
@@ -36,11 +36,11 @@ def hits(entries: Iterable[Entry], needle: str) -> list[Hit]:
 
 
 def _texts(entry: Entry, wanted: str) -> Iterator[tuple[str, str, str]]:
-    """The texts of an entry that have the needle, with the part they are in and its key; as they are drawn."""
+    """The rendered texts of an entry that contain the needle, with their part and key."""
     if wanted in entry.reasoning.casefold():
         yield THOUGHTS, "", entry.reasoning
     said = entry.content.casefold()
-    if wanted in said or wanted in said.translate(_MARKS):  # only then it is worth to be parsed
+    if wanted in said or wanted in said.translate(_MARKS):  # only then parsing is worthwhile
         yield TEXT, "", entry.content if entry.kind == "user" else plain_text(entry.content)
     for call in entry.calls:
         asked = next((each for each in entry.asked if each.call_id == call.call_id), None)

@@ -1,4 +1,4 @@
-"""Marks on what is looked for, in any text of the transcript."""
+"""Search highlights in any text of the transcript."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.desktop.theme import theme
 
 
 def places(document: QTextDocument, needle: str, reached: int = -1) -> list[QTextEdit.ExtraSelection]:
-    """A mark for each place of ``needle`` (no case), in order; the one with the number ``reached`` is stronger."""
+    """A selection for each match of ``needle``, ignoring case, in order; number ``reached`` is emphasized."""
     marks: list[QTextEdit.ExtraSelection] = []
     if not needle:
         return marks

@@ -25,10 +25,11 @@ _DELAY_MS = 220
 
 
 class SearchEverywhere(QDialog):
-    """A field and its hits, by workflow, those with the newest hit first.
+    """A field and its results, by workflow, the one with the newest result first.
 
     Signals:
-        chosen: workflow id (may be empty), kind and id of the hit to open, and the message it is or belongs to (may be empty).
+        chosen: workflow id (may be empty), kind and id of the result, and the message it is or belongs to (may be
+            empty).
     """
 
     chosen = Signal(str, str, str, str)
@@ -58,7 +59,7 @@ class SearchEverywhere(QDialog):
         bind(self._show, lambda: self.field.text().strip(), on="language")
 
     def popup(self, text: str = "") -> None:
-        """Show it, no larger than the window, with ``text`` looked for when there is any."""
+        """Show it, at most as large as the window, and search for ``text`` if given."""
         self._fit()
         if text:
             self.field.setText(text)
@@ -74,7 +75,7 @@ class SearchEverywhere(QDialog):
         self.resize(QSize(theme().px(680), theme().px(560)).boundedTo(room))
 
     def search(self) -> None:
-        """Ask the engine; an earlier question that still runs is dropped."""
+        """Query the engine; a running query is dropped."""
         self._timer.stop()
         if self._task is not None and not self._task.done():
             self._task.cancel()
@@ -87,7 +88,7 @@ class SearchEverywhere(QDialog):
         self._show(needle)
 
     def _show(self, needle: str) -> None:
-        """A heading for each workflow, then its hits."""
+        """Show a heading per workflow with its results."""
         groups: dict[str, list[SearchHit]] = {}
         for hit in self._hits:
             groups.setdefault(hit.workflow_id, []).append(hit)

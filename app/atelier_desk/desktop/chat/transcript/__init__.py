@@ -1,1 +1,1 @@
-"""The transcript: what it holds, and how it is shown."""
+"""The transcript: its data and its display."""

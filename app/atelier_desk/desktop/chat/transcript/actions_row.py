@@ -1,4 +1,4 @@
-"""The small buttons below a message: seen when the pointer is over the message or the keyboard is in the row."""
+"""The small buttons below a message, visible on hover and while the row has the focus."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _QuietButton(IconButton):
-    """Paints itself only when its row is revealed, or when it is a ``lasting`` one; it takes part in keyboard focus all the time."""
+    """Painted only while its row is revealed, or if ``lasting``; always in the tab order."""
 
     lasting = False
 
@@ -29,7 +29,7 @@ class _QuietButton(IconButton):
 
 
 class _QuietNote(QLabel):
-    """Words that are seen with the buttons."""
+    """A label visible together with the buttons."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         row = self.parent()
@@ -38,7 +38,7 @@ class _QuietNote(QLabel):
 
 
 class ActionsRow(QWidget):
-    """Buttons with one function each; ``add`` puts one at the end."""
+    """A row of buttons with one callback each; ``add`` appends one."""
 
     def __init__(self, parent: QWidget, *, always: bool = False) -> None:
         super().__init__(parent)
@@ -62,7 +62,7 @@ class ActionsRow(QWidget):
         return button
 
     def add_menu(self, message: MessageWidget) -> None:
-        """The pin, seen as long as the message has one, and "…" for everything else; no pin where messages cannot be changed."""
+        """Add the pin, always visible on pinned messages, and the "…" menu; no pin in read-only transcripts."""
         commands = message.host.commands
         if commands is None:
             return
@@ -71,7 +71,7 @@ class ActionsRow(QWidget):
         more = self.add("ellipsis", lambda: _("More"), lambda: message.open_menu_at(more), "message-more")
 
     def add_note(self, *, first: bool = False) -> QLabel:
-        """Words at the end of the row, or before its buttons."""
+        """Add a label at the end of the row, or before its buttons."""
         self._note = control(_QuietNote(self), "message-note", look="small")
         self._row.insertWidget(0 if first else self._row.count() - 1, self._note)
         return self._note
@@ -108,7 +108,7 @@ class ActionsRow(QWidget):
 
 
 class BranchSwitch(QWidget):
-    """``‹ 2/3 ›``: the versions of a turn; ``choose`` gets the run id of the one asked for."""
+    """``‹ 2/3 ›``: switches between the versions of a turn; ``choose`` receives the run id."""
 
     def __init__(self, choose: Callable[[str], object], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -124,7 +124,7 @@ class BranchSwitch(QWidget):
         self.hide()
 
     def show_branch(self, runs: tuple[str, ...], index: int) -> None:
-        """Hidden when there is only one version."""
+        """Show the position among the versions; hidden if there is only one."""
         self._runs, self._index = runs, index
         self.setVisible(len(runs) > 1)
         self._label.setText(f"{index + 1}/{len(runs)}")

@@ -1,4 +1,4 @@
-"""What passes between a sub-agent and its parent: a prompt, an answer, a report. A card with a heading, folded when long."""
+"""Messages between a sub-agent and its parent (prompt, answer, report): a card with a heading, folded when long."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets import Card, bind, bind_text, control, label
 from atelier_desk.support.i18n import _
 
 FOLD = 260
-"""Highest a prompt is shown whole, in pixels at 100 %; a report is never folded."""
+"""Maximum height of an unfolded prompt, in pixels at 100 %; reports are never folded."""
 
 
 class AgentMessage(BodyMessage):
@@ -58,18 +58,18 @@ class AgentMessage(BodyMessage):
             bind_text(part)
 
     def fit(self, width: int) -> int:
-        look = theme()
-        side, edge = look.px(14), look.px(10)
+        style = theme()
+        side, edge = style.px(14), style.px(10)
         inner = width - 2 * side
-        above = look.px(TURN - INSIDE) if self.entry.topic == "prompt" else 0
+        above = style.px(TURN - INSIDE) if self.entry.topic == "prompt" else 0
         head = self._heading.sizeHint().height()
         self._heading.setGeometry(side, edge, inner, head)
-        y = edge + head + look.px(6)
-        whole = self.body.fit(inner)
-        folds = whole > look.px(FOLD) * 1.2 and self.entry.topic != "agent_report"
-        shown = look.px(FOLD) if folds and not self._open else whole
+        y = edge + head + style.px(6)
+        full = self.body.fit(inner)
+        folds = full > style.px(FOLD) * 1.2 and self.entry.topic != "agent_report"
+        shown = style.px(FOLD) if folds and not self._open else full
         self._clip.setGeometry(side, y, inner, shown)
-        self.body.setGeometry(0, 0, inner, whole)
+        self.body.setGeometry(0, 0, inner, full)
         y += shown
         self._more.setVisible(folds)
         if folds:
@@ -78,7 +78,7 @@ class AgentMessage(BodyMessage):
             y += hint.height() + 4
         y += edge
         self._card.setGeometry(0, above, width, y)
-        return above + y + look.px(INSIDE)
+        return above + y + style.px(INSIDE)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -89,7 +89,7 @@ class AgentMessage(BodyMessage):
         mark(self._card, self._variant)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The card fills it, and shows itself that the keyboard is here."""
+        """The card fills the widget and draws the focus frame itself."""
 
     def _title(self) -> str:
         above = str(self.entry.details.get("parent") or "")

@@ -1,4 +1,4 @@
-"""What a person attached to a message, in its bubble: pictures small, the others as chips; each opens large."""
+"""A message's attachments in its bubble: small images, other files as chips; each opens enlarged."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 
 _HIGH = 110
-"""Pixels at 100 % of a picture's height, at most; its width is at most twice that."""
+"""Maximum height of an image in pixels at 100 %; its maximum width is twice that."""
 _WIDE = 220
-"""Pixels at 100 % of a chip's name, at most."""
+"""Maximum width of a chip's name in pixels at 100 %."""
 
 
 class AttachedChips(QWidget):
-    """``attached-chips``: one button each."""
+    """``attached-chips``: one button per attachment."""
 
     def __init__(self, entries: Sequence[dict[str, Any]], host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
@@ -56,22 +56,21 @@ class AttachedChips(QWidget):
 
         return picture_menu(button, lambda: self._open(each), lambda: self._ask(each), lambda: self._copy(each))
 
-    # -- size -----------------------------------------------------------------------------------------------------------------
     def natural_width(self, most: int) -> int:
-        """The width it wants, at most ``most``."""
+        """The preferred width, at most ``most`` pixels."""
         self._write(most)
         wanted = sum(button.sizeHint().width() for button in self.buttons) + 4 * (len(self.buttons) - 1)
         return min(most, wanted)
 
     def fit(self, width: int) -> int:
-        """The height it has in this width."""
+        """The height at this width, in pixels."""
         self._write(width)
         for button in self.buttons:
             button.setMaximumWidth(width)
         return self._flow.heightForWidth(width)
 
     def _write(self, width: int) -> None:
-        """Shorten what does not fit into this width: a button would cut it off at both ends. The tool tip has the whole."""
+        """Elide texts to this width, as a button would clip both ends. The tool tip has the full text."""
         for words, button in zip(self._texts, self.buttons, strict=True):
             if words:
                 button.setText("")
@@ -79,7 +78,6 @@ class AttachedChips(QWidget):
                 shown = button.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, width - around - theme().px(8))
                 button.setText(shown.replace("&", "&&"))
 
-    # -- what is shown --------------------------------------------------------------------------------------------------------
     def _show_facts(self) -> None:
         self._texts: list[str] = []
         for each, button in zip(self.entries, self.buttons, strict=True):
@@ -96,15 +94,15 @@ class AttachedChips(QWidget):
 
     @staticmethod
     def words(each: dict[str, Any]) -> str:
-        """What it is, how large, and of an excerpt how much the model was given."""
-        source, given, whole = each.get("source", ""), len(each.get("text") or ""), int(each.get("characters") or 0)
+        """Kind and size, and for an excerpt how much of it the model received."""
+        source, given, total = each.get("source", ""), len(each.get("text") or ""), int(each.get("characters") or 0)
         facts = [_(SOURCES[source]) if source in SOURCES else size(int(each.get("size") or 0))]
-        if whole > given and each.get("sha256"):
-            facts.append(_("excerpt: {given} of {count} characters", given=number(given), count=number(whole)))
+        if total > given and each.get("sha256"):
+            facts.append(_("excerpt: {given} of {count} characters", given=number(given), count=number(total)))
         return " · ".join(facts)
 
     def _begin_picture(self, each: dict[str, Any], button: QPushButton) -> None:
-        """Its place is known before it is read."""
+        """Reserve the place of an image before it is loaded."""
         high, wide = theme().px(_HIGH), theme().px(2 * _HIGH)
         box = QSize(each["width"], each["height"])
         if box.width() > wide or box.height() > high:
@@ -135,7 +133,6 @@ class AttachedChips(QWidget):
         facts = {name: value for name, value in each.items() if name != "thumbnail"}
         return await service.data(self._host.team.workflow_id, Attachment.model_validate(facts))
 
-    # -- opening --------------------------------------------------------------------------------------------------------------
     def _open(self, each: dict[str, Any]) -> None:
         if self._host.bridge is not None and each.get("sha256"):
             self._host.bridge.jobs.start(self._show(each))
@@ -147,8 +144,8 @@ class AttachedChips(QWidget):
 
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
         words = self.words(each)
-        told = _("What the model received. {facts}", facts=words) if picture is None else words
-        Preview(each["name"], told, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
+        text = _("What the model received. {facts}", facts=words) if picture is None else words
+        Preview(each["name"], text, self.window(), picture=picture, text=each.get("text") or "", save=lambda: self._ask(each)).open()
 
     def _copy(self, each: dict[str, Any]) -> None:
         if self._host.bridge is not None and each.get("sha256"):

@@ -1,4 +1,4 @@
-"""The pieces a message is made of: each knows its height at a width, and says when that changes."""
+"""The blocks of a message: each computes its height for a width, and signals changes."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
 
 MAX_IMAGE_SIDE = 4096
 _SPOKEN_ROWS = 20
-"""Rows of a table that its name for screen readers has; the rest is read from its text."""
+"""Rows of a table read by screen readers as its name; the rest is in its text."""
 
 
 _FIRST_WIDTH = 800
-"""Pixels before ``fit``: at none each letter would be a line of its own."""
+"""Pixels before ``fit`` is called: with none, each letter would be a line of its own."""
 
 
 class ProseBlock(QTextBrowser):
-    """Text with its formats, selectable, as high as its content.
+    """Formatted, selectable text, as high as its content.
 
     Signals:
         height_changed: call ``fit`` again.
@@ -75,7 +75,8 @@ class ProseBlock(QTextBrowser):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)  # the width is given by ``fit``, not by the widget's own size
+        # The width is set by ``fit``, not by the widget's size.
+        self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
         self.setOpenLinks(False)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
@@ -86,7 +87,7 @@ class ProseBlock(QTextBrowser):
         self.setLineWrapColumnOrWidth(_FIRST_WIDTH)
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
-        """Add finished blocks at the end."""
+        """Append finished blocks."""
         for block in blocks:
             self._wrap_for(*(token.content for token in block.tokens))
             self._quotes = self._quotes or any(token.type == "blockquote_open" for token in block.tokens)
@@ -100,7 +101,7 @@ class ProseBlock(QTextBrowser):
             self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
 
     def _await_formulas(self) -> None:
-        """Listen from the first formula on that is not drawn yet; the text says its source until then."""
+        """Subscribe when the first undrawn formula is added; its source is shown until then."""
         sources = self._writer.formulas
         if sources:
             self.setAccessibleDescription(visible("; ".join(sources)))
@@ -118,7 +119,7 @@ class ProseBlock(QTextBrowser):
                 self.height_changed.emit()
 
     def selected_source(self) -> str:
-        """What is selected; formulas as they were written."""
+        """The selected text, formulas as source."""
         cursor = self.textCursor()
         return _source_between(self.document(), cursor.selectionStart(), cursor.selectionEnd())
 
@@ -130,7 +131,7 @@ class ProseBlock(QTextBrowser):
         return data
 
     def show_blocks(self, blocks: Iterable[Block]) -> None:
-        """Replace everything."""
+        """Replace all content."""
         self.document().clear()
         self.setWordWrapMode(self.wraps)
         self._writer = Writer(self.document(), self._image)
@@ -138,7 +139,7 @@ class ProseBlock(QTextBrowser):
         self.append_blocks(blocks)
 
     def show_plain(self, text: str) -> None:
-        """Plain text, line breaks kept."""
+        """Show plain text with line breaks."""
         self.document().clear()
         self.setWordWrapMode(self.wraps)
         self._wrap_for(text)
@@ -158,12 +159,12 @@ class ProseBlock(QTextBrowser):
         return math.ceil(self.document().size().height())
 
     def natural_width(self, most: int) -> int:
-        """The width the text would take on its own, at most ``most``."""
+        """The text's own width, at most ``most`` pixels."""
         self.setLineWrapColumnOrWidth(most)
         return min(most, math.ceil(self.document().idealWidth()) + 2)
 
     def loadResource(self, kind: int, url: QUrl | str) -> object:
-        """Pictures come from allowed files alone, shrunk to the column; style sheets and pages are never loaded."""
+        """Load images only from allowed files, scaled to the column; style sheets and pages are never loaded."""
         if kind != QTextDocument.ResourceType.ImageResource.value:
             return None
         path = self._image(url.toString() if isinstance(url, QUrl) else url)
@@ -176,14 +177,14 @@ class ProseBlock(QTextBrowser):
         return image.scaledToWidth(widest, Qt.TransformationMode.SmoothTransformation) if image.width() > widest else image
 
     def highlight(self, needle: str) -> int:
-        """Mark every place of ``needle`` (no case); an empty one clears. Returns how many there are."""
+        """Highlight all matches of ``needle``, ignoring case; empty clears. Returns their number."""
         self._needle = needle
         marks = places(self.document(), needle)
         self.setExtraSelections(marks)
         return len(marks)
 
     def place_of(self, number: int) -> int:
-        """How far below the top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        """Distance in pixels from the top to match ``number`` (from 0), which becomes the current one."""
         marks = places(self.document(), self._needle, number)
         self.setExtraSelections(marks)
         return self.cursorRect(marks[min(number, len(marks) - 1)].cursor).top() if marks else 0
@@ -205,7 +206,7 @@ class ProseBlock(QTextBrowser):
             self._paint_boxes(event)
 
     def _paint_boxes(self, event: QPaintEvent) -> None:
-        """The check boxes of task lists, where other items have their mark."""
+        """Paint the check boxes of task lists in place of markers."""
         painter = QPainter(self.viewport())
         layout = self.document().documentLayout()
         side, ratio = theme().px(15), self.devicePixelRatioF()
@@ -246,7 +247,7 @@ class ProseBlock(QTextBrowser):
 
 
 class RuleBlock(QFrame):
-    """A line across the column."""
+    """A horizontal rule."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -263,11 +264,13 @@ class RuleBlock(QFrame):
 
 
 class TableBlock(ProseBlock):
-    """One table; a table wider than the column scrolls sideways inside itself, with Shift and the wheel too. Its copy button is seen
-    under the pointer."""
+    """A table; if wider than the column it scrolls horizontally, also with Shift and the wheel.
+
+    Its copy button is visible on hover.
+    """
 
     wraps = QTextOption.WrapMode.WordWrap
-    """A column is never narrower than its longest word."""
+    """# a column is at least as wide as its longest word"""
 
     def __init__(self, parent: QWidget | None = None, image: ImageCheck = refuse_images) -> None:
         super().__init__(parent, image)
@@ -279,11 +282,11 @@ class TableBlock(ProseBlock):
 
     def fit(self, width: int) -> int:
         height = super().fit(width)
-        taken = self.document().size().width()
-        wide = self.document().idealWidth() > width + 1 or taken > width + 1
+        used = self.document().size().width()
+        wide = self.document().idealWidth() > width + 1 or used > width + 1
         side = self._copy.sizeHint().width()
-        beside = min(round(self.document().idealWidth()) + 6, width - side - 4)
-        self._copy.move(width - side - beside if self._mirrored else beside, 4)
+        column = min(round(self.document().idealWidth()) + 6, width - side - 4)
+        self._copy.move(width - side - column if self._mirrored else column, 4)
         return height + (self.horizontalScrollBar().sizeHint().height() if wide else 0)
 
     def append_blocks(self, blocks: Iterable[Block]) -> None:
@@ -291,11 +294,11 @@ class TableBlock(ProseBlock):
         cells = "; ".join(row.replace("\t", ", ") for row in self.cells().split("\n")[:_SPOKEN_ROWS])
         bind_text(self, name=lambda: _("Table: {cells}", cells=cells))
         if not self.textCursor().hasSelection() and (table := self._table) is not None:
-            # The cursor was pushed to the end by what was written, and the view follows it.
+            # Writing moved the cursor to the end, and the view follows it.
             self.setTextCursor(table.cellAt(0, table.columns() - 1 if self._mirrored else 0).firstCursorPosition())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Sideways as far as it goes; up and down the transcript scrolls."""
+        """Scroll horizontally as far as possible; vertical scrolling goes to the transcript."""
         turned, bar = event.angleDelta(), self.horizontalScrollBar()
         sideways = turned.y() if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else turned.x()
         if not sideways or bar.maximum() == 0:
@@ -305,7 +308,7 @@ class TableBlock(ProseBlock):
         event.accept()
 
     def copy_table(self) -> None:
-        """For a spreadsheet as cells parted by tabs, for a text processor as a table."""
+        """Copy the cells separated by tabs for spreadsheets, and as a table for word processors."""
         cursor = QTextCursor(self.document())
         cursor.select(QTextCursor.SelectionType.Document)
         data = QMimeData()
@@ -319,11 +322,11 @@ class TableBlock(ProseBlock):
 
     @property
     def _mirrored(self) -> bool:
-        """Whether its first column is the one on the right."""
+        """Whether the first column is on the right."""
         return self._table is not None and self._table.format().layoutDirection() is Qt.LayoutDirection.RightToLeft
 
     def cells(self) -> str:
-        """The table's words: a line a row, tabs between the cells."""
+        """The text of the table: a line per row, tabs between cells."""
         table = self._table
         if table is None:
             return ""
@@ -346,7 +349,7 @@ class TableBlock(ProseBlock):
 
 
 class _Unseen(IconButton):
-    """A button that takes part in keyboard focus all the time, and is painted when it has it or when it is shown."""
+    """A button always in the tab order, painted only while focused or shown."""
 
     _shown = False
 
@@ -360,8 +363,11 @@ class _Unseen(IconButton):
 
 
 def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextCharFormat, bool]]:
-    """What a document shows otherwise than it was written, in order: where it starts and ends, its source, its format, and whether the
-    source takes its place in a copy: formulas drawn as pictures, and signs around code, which have none."""
+    """Parts of a document displayed differently from their source, in order.
+
+    Each as start, end, source, format, and whether the source is copied in its place: True for formulas drawn as
+    images, False for the isolates around code.
+    """
     found: list[tuple[int, int, str, QTextCharFormat, bool]] = []
     block = document.begin()
     while block.isValid():
@@ -379,7 +385,7 @@ def _formula_places(document: QTextDocument) -> list[tuple[int, int, str, QTextC
 
 
 def _source_between(document: QTextDocument, first: int, last: int) -> str:
-    """A part of a document as text; formulas as they were written."""
+    """A part of a document as text, formulas as source."""
     text, at = [], first
     for start, end, source, _form, drawn in _formula_places(document):
         if drawn and first <= start and end <= last:

@@ -1,4 +1,4 @@
-"""The field in which a sent message is changed."""
+"""The field for editing a sent message."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 
 _HEIGHT = 160
-"""Pixels at 100 %, without what is said below the field."""
+"""Height in pixels at 100 %, without the text below the field."""
 _LEFT, _RIGHT = 14, 12
 
 
 class BubbleEditor(QFrame):
-    """The field that stands in a bubble's place while it is edited; ``attached`` are the names of what goes along again, ``again`` says
-    what else is done again.
+    """Replaces a bubble while its message is edited.
+
+    Args:
+        attached: names of the attachments sent again.
+        again: what else is done again.
     """
 
     def __init__(self, text: str, parent: QWidget, attached: Sequence[str] = (), again: Callable[[], str] = str) -> None:
@@ -41,7 +44,7 @@ class BubbleEditor(QFrame):
         fill(QVBoxLayout(self), (self.field, 1), self.again, row, margins=(_LEFT, 12, _RIGHT, 12))
 
     def height_for(self, width: int) -> int:
-        """Pixels it needs at this width."""
+        """Pixels needed at this width."""
         note = self.again.heightForWidth(width - _LEFT - _RIGHT) + 8 if not self.again.isHidden() else 0
         return theme().px(_HEIGHT) + note
 

@@ -1,4 +1,4 @@
-"""What the card of a call says, as text: the words of its head, and what stands in it when it is opened. No Qt."""
+"""The texts of a tool call's card: its head, and the parts shown when opened. No Qt."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from atelier_desk.tools.call import summary_of
 from atelier_desk.tools.sections import SHELL
 
 SHOWN_CHARS = 20_000
-"""Characters of arguments or result the card shows; the activity pane exports the rest."""
+"""Maximum characters of arguments or result in the card; the activity pane exports all."""
 _CHOICES = frozenset({"operation", "type", "scope", "mode", "questionType"})
-"""Parameters that take one of a few words of the tool."""
+"""Parameters whose values are keywords of the tool."""
 _CODE = re.compile(r"[A-Za-z_]+")
 WORDS = "words"
-"""In place of a language: sentences for people, whose lines are broken where the card ends."""
+"""In place of a language: prose, which wraps at the card's edge."""
 
 
 def pretty(value: Any) -> str:
@@ -31,30 +31,30 @@ def pretty(value: Any) -> str:
 
 
 def call_title(call: Call) -> str:
-    """The tool's name for people."""
+    """The tool's display name."""
     return _(call.presentation.title) or bare_tool(call.tool)
 
 
 def informative_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
-    """The values that tell a person something: not which operation of its tool a call is, nor a code like ``user_pref``."""
+    """The argument values useful to a person: neither the operation of the tool nor codes like ``user_pref``."""
     return {name: value for name, value in arguments.items() if name not in _CHOICES or not _CODE.fullmatch(str(value))}
 
 
 def call_text(call: Call, asked: QuestionRow | None = None) -> tuple[str, str]:
-    """What the head says: what is done and with what, in the words of the tool; else its name and the values it was given.
+    """The head's text: what is done with what, as described by the tool; else its name and arguments.
 
     Args:
-        asked: what the call asks the person, which stands whole below the head.
+        asked: the call's question, shown in full below the head.
     """
     shown = call.presentation
     over = call.status == "ok" if asked is None else asked.status != "pending"
-    said = shown.words(over=over) if shown.summary.text else summary_of(informative_arguments(call.arguments))
-    first, rest = said.parts(_)
+    text = shown.words(over=over) if shown.summary.text else summary_of(informative_arguments(call.arguments))
+    first, rest = text.parts(_)
     return first or call_title(call), "" if asked is not None else rest
 
 
 def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
-    """How a command came to its end and how long it took, when that was not well; None for other calls."""
+    """How a command ended and how long it took, if it did not succeed; None for other calls."""
     result = call.result
     if call.section != SHELL or not isinstance(result, dict) or call.status not in {"error", "timeout", "cancelled"}:
         return None
@@ -70,11 +70,12 @@ def command_end(call: Call) -> tuple[str, Literal["", "err"]] | None:
 
 
 def details_of(call: Call) -> list[tuple[str, str, str]]:
-    """What an open card shows: title, text and language of each part, or ``WORDS``. What it gave comes when it is over."""
+    """The parts of an open card: title, text and language or ``WORDS``. The result follows when the call has ended."""
     found = [(_("Arguments"), pretty(call.arguments), "json")]
     if call.status in UNDER_WAY:
         return found
-    if call.error and call.status != "rejected":  # the card says who rejected it and why; the error is written for the agent
+    # The card shows who rejected it and why; the error is written for the agent.
+    if call.error and call.status != "rejected":
         title = _("Error")
         if failure_text.stopped_by_user(call.result) or failure_text.denied_by(call.result):
             title = _("Stopped") if failure_text.stopped_by_user(call.result) else _("Denied")

@@ -1,4 +1,4 @@
-"""What the transcript shows, as plain data, made from stored messages. No Qt; see ``transcript`` for what stream events change."""
+"""The items of a transcript as plain data, made from stored messages. No Qt; ``model`` applies stream events."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ EntryKind = Literal["user", "assistant", "notice"]
 ChangeKind = Literal["append", "update", "stream", "remove"]
 _FACTS = ("name", "media_type", "source", "path", "sha256", "width", "height", "pages", "text_sha256", "text_size", "characters")
 LOADING = "loading"
-"""Reason of a ``retry`` that is none: the model is being read from the disk."""
+"""Reason of a ``retry`` that is none: the model is being loaded from disk."""
 UNFINISHED = frozenset({"length", "content_filter", "empty", "repetition"})
-"""Reasons of a reply's end that leave it not whole."""
+"""Finish reasons of an incomplete reply."""
 
 
 def _unsaid() -> Presentation:
@@ -35,21 +35,22 @@ def _unsaid() -> Presentation:
 
 
 UNDER_WAY = frozenset({"asked", "approved", "running", "waiting"})
-"""States of a call that is not over."""
+"""States of a call that has not ended."""
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A tool call as its card shows it.
+    """A tool call as shown by its card.
 
     Attributes:
-        status: asked (it waits for a yes), approved, running, waiting, ok, error, rejected, unknown, cancelled or timeout.
-        progress, progress_text: how far it says it is, while it runs.
-        effect: what its tool said of it; ``spawn`` starts sub-agents.
-        section: the tool section it belongs to.
-        taint: what it read from outside.
-        decided_by, note: who rejected it, and the reason that was given.
-        index: its place among the calls of its reply.
+        status: asked (waiting for approval), approved, running, waiting, ok, error, rejected, unknown, cancelled or
+            timeout.
+        progress, progress_text: reported by the tool while it runs.
+        effect: the effect declared by the tool; ``spawn`` starts sub-agents.
+        section: the tool's section.
+        taint: untrusted content it read.
+        decided_by, note: who rejected it, and the reason given.
+        index: its position among the calls of its reply.
     """
 
     call_id: str
@@ -75,7 +76,7 @@ class Call:
 
 @dataclass(slots=True, eq=False)
 class QuestionRow:
-    """A question as its card shows it. ``answer`` is what the person chose and wrote, in words."""
+    """A question as shown by its card. ``answer`` is the user's selection and text."""
 
     question_id: str
     question: str
@@ -86,23 +87,25 @@ class QuestionRow:
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One item of the transcript. There can be ten thousand: what is mostly empty is a tuple, of which there is one empty one.
+    """An item of the transcript.
+
+    There can be ten thousand: fields that are mostly empty are tuples, sharing one empty instance.
 
     Attributes:
         id: the message's id; tokens of a reply carry the id its message will have.
         kind: ``user``, ``assistant`` or ``notice``.
-        topic: for a notice what it is about (limit_reached, error …), for the others the message's own kind.
-        live: text still arrives.
-        actionable: a notice that stopped the run, which has not gone on since; or the last reply of all, when it is not whole.
-        cut_explained: what ended a reply that was cut off is said by the card after it.
-        images: base64 data and media types of pictures that a program sent.
-        attachments: the facts of what a person attached (``domain.attachment.Attachment``), with a ``thumbnail`` until it is stored.
-        time: when it was said; None until the engine knows of it.
-        files: names and texts of the text files that went with it.
-        sources: the pages of the web that an answer rests on.
-        file_changes: what the turn that ends with it changed, the newest first.
-        remembered: what its team remembered, the oldest first.
-        extractions: that its model is asked just now what is to be remembered, or could not be; at most one.
+        topic: a notice's subject (limit_reached, error …), else the message's own kind.
+        live: still streaming.
+        actionable: a notice that stopped the run, which has not continued since; or an incomplete last reply.
+        cut_explained: the card after a cut-off reply explains what ended it.
+        images: base64 data and media types of images sent by a program.
+        attachments: the user's attachments (``domain.attachment.Attachment``), with a ``thumbnail`` until stored.
+        time: when it was sent; None until the engine has it.
+        files: names and texts of attached text files.
+        sources: web pages an answer is based on.
+        file_changes: changes by the turn that ends here, the newest first.
+        remembered: memories of the turn's team, the oldest first.
+        extractions: a running or failed extraction of memories; at most one.
     """
 
     id: str
@@ -137,7 +140,7 @@ class Entry:
 
     @property
     def unfinished(self) -> str:
-        """Why the reply is not whole (one of ``UNFINISHED``), else empty."""
+        """Why the reply is incomplete (one of ``UNFINISHED``), else empty."""
         reason = str(self.details.get("finish_reason", ""))
         return reason if self.kind == "assistant" and reason in UNFINISHED else ""
 
@@ -169,7 +172,7 @@ def asked_from(question: UserQuestion) -> QuestionRow:
 
 
 def _calls(stored: TranscriptEntry) -> list[Call]:
-    """The calls of a message in order; one that did not start, for want of a yes, is known by its request."""
+    """The calls of a message in order; a call not started for lack of approval is taken from its request."""
     rows = {call.call_id: call_from(call) for call in stored.calls}
     found: list[Call] = []
     for index, call_id in enumerate(stored.message.call_ids):
@@ -191,7 +194,7 @@ def _calls(stored: TranscriptEntry) -> list[Call]:
 
 
 def entry_from(stored: TranscriptEntry) -> Entry:
-    """The item of one stored message with its calls and question."""
+    """The item of a stored message with its calls and question."""
     message = stored.message
     kind: EntryKind = "assistant" if message.kind == "to_parent" else message.role.value
     return Entry(
@@ -219,7 +222,7 @@ def entry_from(stored: TranscriptEntry) -> Entry:
 
 
 def attachment_of(streamed: Attachment, before: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What went with a message, from the stream; its picture is the one that is shown ``before`` it was stored."""
+    """A message's attachment from the stream, with the image shown ``before`` it was stored."""
     facts = {name: getattr(streamed, name) for name in _FACTS}
     shown = next((each.get("thumbnail") for each in before if each.get("name") == streamed.name), None)
     return {**facts, "size": streamed.bytes, "text": streamed.text or "", **({"thumbnail": shown} if shown is not None else {})}

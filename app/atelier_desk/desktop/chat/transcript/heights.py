@@ -53,7 +53,7 @@ class Heights:
         return result
 
     def find(self, y: int) -> int:
-        """The item that covers ``y``; the last one when ``y`` is beyond the end, 0 when there are none."""
+        """The item at ``y``; the last one beyond the end, 0 if empty."""
         position, step, rest = 0, self._top, y
         size = len(self._values)
         while step and size:
@@ -72,6 +72,6 @@ class Heights:
             self._top *= 2
 
     def insert_front(self, values: Sequence[int]) -> None:
-        """Put ``values`` before all others; O(n)."""
+        """Insert ``values`` before all others; O(n)."""
         self._values[:0] = values
         self._build()

@@ -1,4 +1,4 @@
-"""What the items of a transcript may ask of their surroundings."""
+"""The interface between the items of a transcript and their surroundings."""
 
 from __future__ import annotations
 
@@ -20,43 +20,44 @@ if TYPE_CHECKING:
 
 
 class MessageMenu(Protocol):
-    """What can be done with a message."""
+    """The actions on a message."""
 
     def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:
-        """Open the menu of a message at a point of the screen; ``selected`` is the text that is marked in it."""
+        """Open the menu of a message at a point of the screen; ``selected`` is the selected text."""
         ...
 
     def pin(self, entry: Entry) -> None:
-        """Pin it, or take its pin away."""
+        """Pin or unpin a message."""
         ...
 
 
 class TranscriptHost(QObject):
-    """One for each transcript; items emit its signals, the panel carries them out.
+    """One per transcript; items emit its signals, the panel handles them.
 
     Attributes:
-        team: the agents that calls started, for the cards that show them as lanes.
-        desk, bridge: the waiting approvals and where they are decided; None where nothing can be decided, as in a replay.
-        versions: messages can be edited and answered again; not those of a sub-agent.
-        models: what models are called, by provider and name, where that is not their name.
-        resend_text: what is done again when the message with this id, of this run, is changed or answered again; empty for nothing.
-        commands: what else can be done with a message; None where nothing can, as in a replay.
+        team: the agents started by calls, for cards with lanes.
+        desk, bridge: pending approvals and the engine; None in a read-only transcript such as a replay.
+        versions: messages can be edited and regenerated; False for a sub-agent's.
+        models: labels of models by provider and name, if they differ from the name.
+        resend_text: what is done again when the message with this id, of this run, is edited or regenerated; may be
+            empty.
+        commands: further actions on a message; None in a read-only transcript.
 
     Signals:
         question_requested: open the dialog of this question.
-        regenerate_requested: run id and message id: answer the turn of this run again, up to this reply.
+        regenerate_requested: run id and message id: answer the run's turn again, up to this reply.
         resend_requested: run id, message id and new text: send an edited message as another version of its turn.
-        continue_requested: have the last reply continued; why it is not whole (``length``, ``content_filter``, ``empty``).
+        continue_requested: continue the last reply; why it is incomplete (``length``, ``content_filter``, ``empty``).
         quote_requested: put this text into the composer as a quote.
         branch_requested: show the version with this run id.
-        resume_requested: run id and what to change (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
+        resume_requested: run id and changes (``{}``, ``{"raise_limits": …}`` or ``{"finish": True}``).
         stop_requested: cancel this run.
-        stop_call_requested: run id and call id: end the command that this call waits for; the run goes on.
+        stop_call_requested: run id and call id: end the command of this call; the run continues.
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
-        provider_requested: open the settings of this provider, at its key.
-        files_requested: show what was changed in the folders.
-        status_changed: something to say in passing.
+        provider_requested: open the settings of this provider, at its API key.
+        files_requested: show the changed files.
+        status_changed: a short status text.
     """
 
     question_requested = Signal(str)
@@ -87,7 +88,7 @@ class TranscriptHost(QObject):
         self.models: Mapping[tuple[str, str], str] = {}
 
     def copy(self, text: str, *, formatted: bool = False) -> None:
-        """``formatted``: it is Markdown, and goes with its form for what takes one."""
+        """Copy a text; ``formatted``: it is Markdown and is copied as rich text, too."""
         if formatted:
             from atelier_desk.desktop.exporting import copy
 
@@ -98,7 +99,7 @@ class TranscriptHost(QObject):
 
 @dataclass(slots=True)
 class HostState:
-    """Which cards are open, kept while their widgets come and go."""
+    """Which cards are open, stored while their widgets are dropped and recreated."""
 
     open_calls: set[str] = field(default_factory=set)
     open_reasoning: set[str] = field(default_factory=set)

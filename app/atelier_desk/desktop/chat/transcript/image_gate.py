@@ -1,4 +1,4 @@
-"""Which pictures a message may show: files inside granted folders, nothing else."""
+"""The images a message may show: files in granted folders only."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg"}
 
 
 class ImageGate:
-    """Lets a picture through only from given folders; nothing remote is ever loaded."""
+    """Allows images only from given folders; nothing is loaded from the network."""
 
     def __init__(self, roots: Iterable[str | Path] = ()) -> None:
         self._roots = tuple(Path(root).resolve() for root in roots)

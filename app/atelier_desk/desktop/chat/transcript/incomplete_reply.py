@@ -1,4 +1,4 @@
-"""Says below a reply that it is not whole, and offers to have it continued."""
+"""The card below an incomplete reply that offers to continue it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.support.text import visible
 
 
 class UnfinishedCard(HeadedCard):
-    """``unfinished-card``: the reply was cut, filtered or empty; ``reply-go-on`` is there while nothing came after it."""
+    """``unfinished-card``: the reply was cut, filtered or empty; ``reply-go-on`` is shown on the last reply only."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(parent, "card-warn")
@@ -37,6 +37,6 @@ class UnfinishedCard(HeadedCard):
         entry = self._entry
         title, text = unfinished_text(entry.unfinished, content=bool(entry.content.strip()), thought=bool(entry.reasoning))
         self.show_head("circle-alert", "warn", title, text)
-        # In a replay nothing can be said.
+        # A replay is read-only.
         self._button.setVisible(entry.actionable and self._host.bridge is not None)
         self.setAccessibleName(visible(f"{title}. {text}"))

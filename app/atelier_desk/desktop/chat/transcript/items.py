@@ -1,4 +1,4 @@
-"""Who makes the widgets of a transcript's items."""
+"""The factory of transcript widgets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def item_maker(host: TranscriptHost) -> Factory:
-    """Makes items with these surroundings; what draws them is imported when the first one is drawn, because it is dear."""
+    """A factory of widgets for this host; their modules are imported with the first one, as that is slow."""
 
     def make(entry: Entry, parent: QWidget) -> EntryWidget:
         from atelier_desk.desktop.chat.transcript.messages import make_widget

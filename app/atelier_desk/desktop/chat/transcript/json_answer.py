@@ -1,4 +1,4 @@
-"""Answers that are JSON are shown as code: as Markdown their braces and quotes would run together."""
+"""JSON answers are shown as code: rendered as Markdown their braces and quotes would run together."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _OPEN = "```json\n"
 
 
 def as_code(text: str, *, live: bool = False) -> str:
-    """The Markdown that shows a reply: of one that is a JSON object and nothing else, a block of code; any other as it is.
+    """The Markdown that shows a reply: a code block for a JSON object and nothing else; other replies unchanged.
 
-    While it is ``live``, how it begins decides, so that it need not be drawn anew at its end.
+    While ``live``, the start of the reply decides, so that it need not be redrawn at its end.
     """
     if _BEGINS.match(text) is None:
         return text

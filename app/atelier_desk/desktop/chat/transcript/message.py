@@ -1,4 +1,4 @@
-"""What everything that was said in a transcript shares: keyboard focus, copying, quoting, the menu."""
+"""Common behaviour of messages in a transcript: keyboard focus, copy, quote, menu."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.transcript.view import EntryWidget
 
 
 class MessageWidget(EntryWidget):
-    """Base of the bubble, the answer and the memo; Tab reaches it, the copy key copies it."""
+    """Base of bubble, answer and agent message; in the tab order; the copy shortcut copies it."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(entry, parent)
@@ -25,7 +25,7 @@ class MessageWidget(EntryWidget):
         return ""
 
     def copy(self) -> None:
-        """The selection, or the whole message as it was written."""
+        """Copy the selection, or the complete message as Markdown."""
         selected = self.selected_text()
         self.host.copy(selected or self.entry.content, formatted=not selected and self.entry.kind != "user")
 
@@ -34,13 +34,13 @@ class MessageWidget(EntryWidget):
         event.accept()
 
     def open_menu(self, at: QPoint) -> None:
-        """What can be done with it, at a point of the screen."""
+        """Open its menu at a point of the screen."""
         commands = self.host.commands
         if commands is not None:
             commands.popup(self.entry, self.host, self, at, self.selected_text())
 
     def open_menu_at(self, button: QWidget) -> None:
-        """The same from a button of the row below it."""
+        """Open its menu at a button of the row below it."""
         self.open_menu(button.mapToGlobal(QPoint(0, button.height())))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -51,12 +51,12 @@ class MessageWidget(EntryWidget):
 
 
 class BodyMessage(MessageWidget):
-    """Base of those whose text is Markdown, drawn by ``body``."""
+    """Base of messages with Markdown text, rendered by ``body``."""
 
     body: ReplyBody
 
     def _redraw(self) -> None:
-        """Fonts or colours changed."""
+        """Redraw after a change of fonts or colours."""
         self.body.redraw()
         self.height_changed.emit()
 

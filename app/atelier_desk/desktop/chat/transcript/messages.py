@@ -1,4 +1,4 @@
-"""The two sides of a conversation: the person's bubble and the agent's full-width answer."""
+"""The user's messages as bubbles, and the agent's full-width answers."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _THUMBNAIL = 120
 
 
 def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWidget:
-    """The widget of an entry, by its kind."""
+    """Create the widget of an entry, by its kind."""
     if entry.topic in {"prompt", "from_parent", "agent_report"}:
         return AgentMessage(entry, host, parent)
     if entry.kind == "user":
@@ -56,7 +56,7 @@ def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWid
 
 
 class UserBubble(MessageWidget):
-    """A soft bubble at the right; it can be edited in place and sent again as another version."""
+    """A bubble on the right; it can be edited in place and sent again as another version."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(entry, host, parent)
@@ -92,7 +92,7 @@ class UserBubble(MessageWidget):
         bind_text(self._note)
 
     def _show_attached(self) -> None:
-        """Chips of what went along; made again when it has been stored."""
+        """Show chips of the attachments; rebuilt once they are stored."""
         entries = self.entry.attachments
         if self._attached is not None and self._attached.entries is not entries:
             self._attached.hide()
@@ -103,7 +103,7 @@ class UserBubble(MessageWidget):
             self._attached.show()
 
     def _show_files(self) -> None:
-        """Of one's own message they are known when the engine has it: what its ``/name`` calls comes along."""
+        """Show text files once the engine has the message: a ``/name`` can add some."""
         if self.entry.files and self._files is None:
             self._files = AttachedFiles(self.entry.files, self._bubble)
             self._files.height_changed.connect(self.height_changed)
@@ -123,7 +123,7 @@ class UserBubble(MessageWidget):
         return self._bubble.y() + self._text.y() + self._text.place_of(place.number)
 
     def edit(self) -> None:
-        """Replace the bubble by a field with its text."""
+        """Replace the bubble by an editor."""
         if self._editor is not None:
             return
         entry, names = self.entry, [str(each.get("name", "")) for each in self.entry.attachments]
@@ -151,13 +151,13 @@ class UserBubble(MessageWidget):
             self.host.resend_requested.emit(self.entry.run_id, self.entry.id, text)
 
     def fit(self, width: int) -> int:
-        look = theme()
-        above, near = look.px(TURN - INSIDE), look.px(NEAR)
+        style = theme()
+        above, near = style.px(TURN - INSIDE), style.px(NEAR)
         if self._editor is not None:
             height = self._editor.height_for(width)
             self._editor.setGeometry(0, above, width, height)
-            return above + height + look.px(INSIDE)
-        side, edge = look.px(15), look.px(10)
+            return above + height + style.px(INSIDE)
+        side, edge = style.px(15), style.px(10)
         most = min(round(width * _BUBBLE_SHARE), width - self._buttons_width() - near) - 2 * side
         inner = self._text.natural_width(most) if self.entry.content else 0
         pictures = sum(picture.width() + near for picture in self._pictures) - near if self._pictures else 0
@@ -183,12 +183,12 @@ class UserBubble(MessageWidget):
             self._text.setGeometry(side, y, inner, height)
             y += height
         bubble_width = inner + 2 * side
-        lower = edge - look.px(3)  # the text's own line spacing is above its letters
+        lower = edge - style.px(3)  # the line spacing is above the text
         self._bubble.setGeometry(width - bubble_width, above, bubble_width, y + lower)
         return self._place_actions(width, bubble_width, above + y + lower)
 
     def _buttons_width(self) -> int:
-        """Room that the buttons take beside the bubble; with large text more than its share leaves."""
+        """Width of the buttons beside the bubble; with large text more than their share leaves."""
         self._note.hide()
         return self._actions.sizeHint().width()
 
@@ -196,7 +196,8 @@ class UserBubble(MessageWidget):
         near, row = theme().px(NEAR), self._actions.height_hint()
         room = width - bubble_width - near
         self._note.show()
-        self._note.setHidden(self._actions.sizeHint().width() > room)  # the buttons are needed, the time is not: it is never cut off
+        # The buttons are needed, the time is not: it is shown in full or hidden.
+        self._note.setHidden(self._actions.sizeHint().width() > room)
         shown = self._actions.sizeHint().width()
         self._actions.setGeometry(width - bubble_width - shown - near, bottom - row - 4, shown, row)
         if not self._waiting.isHidden():
@@ -212,7 +213,7 @@ class UserBubble(MessageWidget):
 
 
 class AssistantMessage(BodyMessage):
-    """Reasoning, Markdown, tool cards and questions of one reply, over the whole column."""
+    """One reply over the full column: reasoning, Markdown, tool cards and questions."""
 
     def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
         super().__init__(entry, host, parent)
@@ -309,7 +310,7 @@ class AssistantMessage(BodyMessage):
         return made(call, self.entry, self.host, self)
 
     def _show_concerns(self) -> None:
-        """Approvals stand under the card of the call that waits for them."""
+        """Show approvals below the card of the call that waits for them."""
         desk, team = self.host.approvals, self.host.team
         if desk is None or not self.entry.calls or not team.workflow_id:
             return
@@ -327,12 +328,12 @@ class AssistantMessage(BodyMessage):
                 concerns.height_changed.connect(self.height_changed)
             concerns.show_all(asked)
         for call_id, card in self._cards.items():
-            # A request says all that the card of its call would, and has the place of it.
+            # The request contains everything the call's card would show, and replaces it.
             stands = call_id in self._in_group or (call_id in self._concerns and len(self._concerns[call_id]))
             card.setVisible(not stands)
 
     def stream(self) -> None:
-        """More text came: the body decides when it is drawn."""
+        """More text arrived: the body schedules drawing."""
         if self.entry.reasoning and self._reasoning is None:
             self.refresh()
             self.height_changed.emit()
@@ -349,7 +350,7 @@ class AssistantMessage(BodyMessage):
         return thoughts + self.body.highlight(needle) + sum(card.highlight(needle) for card in self._cards.values())
 
     def reach(self, place: TranscriptPosition) -> int:
-        """In the text, in the thoughts, or in a card."""
+        """Find a match in the text, the reasoning or a card."""
         if place.part == THOUGHTS and self._reasoning is not None:
             return self._reasoning.y() + self._reasoning.reach(place.number)
         card = self._cards.get(place.key.partition("\n")[0])
@@ -370,7 +371,7 @@ class AssistantMessage(BodyMessage):
         self.host.regenerate_requested.emit(self.entry.run_id, self.entry.id)
 
     def fit(self, width: int) -> int:
-        """Each part with the distance to the next one below it; the row of buttons takes the place of the last."""
+        """Lay out all parts with their spacing; the row of buttons fills the last spacing."""
         y = 0
         near, inside = theme().px(NEAR), theme().px(INSIDE)
         if self._reasoning is not None:
@@ -396,7 +397,7 @@ class AssistantMessage(BodyMessage):
         return y
 
     def _stack(self) -> list[HeadedCard | ToolCard | PendingRequests]:
-        """The cards below the text, from top to bottom."""
+        """Position the cards below the text, from top to bottom."""
         cards: list[HeadedCard | ToolCard | PendingRequests] = []
         for call in self.entry.calls:
             if call.call_id in self._concerns and len(self._concerns[call.call_id]):
@@ -425,7 +426,7 @@ class AssistantMessage(BodyMessage):
 
 
 def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
-    """A picture of a sent message, at most 120 px high."""
+    """An image of a sent message, at most 120 px high."""
     picture = QPixmap()
     picture.loadFromData(QByteArray.fromBase64(QByteArray(image.get("data", "").encode())))
     shown = bind_text(QLabel(parent), name=N_("Attached picture"))

@@ -1,6 +1,6 @@
-"""A conversation kept current: stored messages to begin with, then one stream event after the other. No Qt.
+"""A transcript kept current: stored messages first, then stream events one by one. No Qt.
 
-The classes of what is streamed are imported when they are first needed: the window is painted before that.
+The classes of stream events are imported on first use: the window is painted before that.
 """
 
 from __future__ import annotations
@@ -30,19 +30,21 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 
 _REASONS = {"limit_reached": "limit", "loop_detected": "action"}
-"""What the reason of a notice is called in its details, where it is not ``reason``."""
+"""The field of a notice's details that holds its reason, if not ``reason``."""
 """States of a call that is not over."""
 FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
 
 
 class Transcript:
-    """The items of one workflow's turns, or with ``run_id`` those of one sub-agent, in order.
+    """The items of a workflow's turns, or with ``run_id`` those of a sub-agent, in order.
 
-    ``apply`` takes a stream event and says what changed; ``live_run`` is the run that works now; ``status`` its last state.
+    ``apply`` applies a stream event and returns what changed; ``live_run`` is the running run; ``status`` its last
+    state.
 
     Attributes:
-        waits_since: when (``time.monotonic``) it began to wait for a model's first word, or a message for a run to take it; 0: it does not.
-        read_to: number of the last durable event before the stored messages were read: what it and those before it say is in them.
+        waits_since: when (``time.monotonic``) it began to wait for a model's first token, or a message for a run; 0:
+            not waiting.
+        read_to: number of the last durable event included in the stored messages; earlier events are skipped.
     """
 
     def __init__(self, workflow_id: str, run_id: str = "") -> None:
@@ -57,19 +59,18 @@ class Transcript:
         self._notices = 0
         self._loading: Entry | None = None
 
-    # -- stored messages ------------------------------------------------------------------------------------------------------
     def load(self, stored: Iterable[TranscriptEntry], read_to: int = 0) -> list[Entry]:
-        """Begin anew with the newest page; what streams right now, and what was sent and is not stored yet, is kept at the end."""
+        """Replace the items by the newest page; streaming replies and unsaved messages stay at the end."""
         self.read_to = read_to
-        kept, known = [entry for entry in self.entries if entry.live or entry.pending], self._by_id
+        preserved, known = [entry for entry in self.entries if entry.live or entry.pending], self._by_id
         self.entries = []
         self._by_id = {}
         for item in stored:
             self._add(entry_from(item))
-        said = [entry.content for entry in self.entries if entry.kind == "user" and entry.id not in known]
-        for entry in kept:
-            if entry.pending and entry.content in said:
-                said.remove(entry.content)
+        sent = [entry.content for entry in self.entries if entry.kind == "user" and entry.id not in known]
+        for entry in preserved:
+            if entry.pending and entry.content in sent:
+                sent.remove(entry.content)
             elif entry.id not in self._by_id:
                 self._add(entry)
         self._explain_all_cuts()
@@ -78,7 +79,7 @@ class Transcript:
         return self.entries
 
     def prepend(self, stored: Iterable[TranscriptEntry]) -> list[Entry]:
-        """An older page; gives the new items, oldest first."""
+        """Insert an older page; returns the new items, oldest first."""
         older = [entry_from(item) for item in stored if item.message.id not in self._by_id]
         self.entries[:0] = older
         self._by_id.update((entry.id, entry) for entry in older)
@@ -92,7 +93,7 @@ class Transcript:
                 self._explain_cuts(entry)
 
     def _attach_sources(self, answer: Entry | None = None) -> None:
-        """The pages that answers rest on: of what their turns called before. All answers, or one that was just said."""
+        """Attach the web pages read by earlier calls of the turn: to all answers, or to a new one."""
         parts: dict[str, list[ResultPart]] = {}
         for entry in self.entries:
             if entry.kind != "assistant" or (answer is not None and entry.run_id != answer.run_id):
@@ -108,8 +109,10 @@ class Transcript:
         return next((entry.seq for entry in self.entries if entry.seq), None)
 
     def settle(self, run_status: str) -> list[Change]:
-        """Mark what the last run ended with as something that can be acted on: a reply that is not whole, and the notice that stopped it
-        when it still waits (held) or failed."""
+        """Mark the item the last run ended with as actionable.
+
+        That is an incomplete reply, or the notice of a held or failed run.
+        """
         if not self.entries:
             return []
         last = self.entries[-1]
@@ -123,29 +126,32 @@ class Transcript:
         return []
 
     def _offer_more(self, last: Entry) -> list[Change]:
-        """A last reply that is not whole can be continued. One that called tools was: the results were its answer."""
+        """Offer to continue an incomplete last reply, unless it called tools: their results were its continuation."""
         if self.run_id or not last.unfinished or last.calls:
             return []
         last.actionable = True
         return [("update", last)]
 
     def add_own(self, entry_id: str, content: str, attachments: list[dict[str, object]]) -> Change:
-        """A message just sent: shown before the engine has committed it."""
+        """Show a sent message before the engine has committed it."""
         entry = Entry(entry_id, "user", content=content, attachments=tuple(attachments), pending=True)
         self._add(entry)
         self.note_wait()
         return "append", entry
 
     def remove(self, entry: Entry) -> None:
-        """Take an item out: one that the engine refused, or that is over."""
+        """Remove an item: a message the engine refused, or a notice that no longer applies."""
         self.entries.remove(entry)
         self._by_id.pop(entry.id, None)
         self.note_wait()
 
-    # -- stream events --------------------------------------------------------------------------------------------------------
     def apply(self, event: StreamEvent) -> list[Change]:
-        """Take one event of this workflow. Sub-agents have transcripts of their own: a workflow's takes its turns' events alone."""
-        # A sub-agent's own events are taken twice all the same: its state is known from nothing else, and they find their items by id.
+        """Apply an event of this workflow.
+
+        A workflow's transcript ignores events of sub-agents, which have transcripts of their own.
+        """
+        # A sub-agent's own events are applied even if they are in the loaded messages: only they carry its state, and
+        # they find their items by id.
         if event.durable and 0 < event.seq <= self.read_to and event.run_id != self.run_id:
             return []
         if self.run_id:
@@ -159,7 +165,7 @@ class Transcript:
         return changes
 
     def note_wait(self) -> None:
-        """Whether the next thing to come is a model's first word: nothing streams, and no call is under way."""
+        """Update whether a model's first token is awaited: nothing streams, and no call is running."""
         last = self.entries[-1] if self.entries else None
         waits = last is not None and last.kind == "user" and last.pending
         if self.live_run and self.status == "processing":
@@ -204,7 +210,7 @@ class Transcript:
         return []
 
     def _end_of_loading(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
-        """That a model is loaded is said while it is, and is no part of the conversation: the run's next event ends it."""
+        """Remove the notice that a model is being loaded, with the run's next event."""
         from atelier_desk.domain.stream import payloads
 
         entry = self._loading
@@ -218,7 +224,7 @@ class Transcript:
         return [("remove", entry)]
 
     def _on_talk(self, event: StreamEvent) -> list[Change]:
-        """What a sub-agent and its parent say to each other while it waits comes in the parent's events."""
+        """Messages between a waiting sub-agent and its parent come as events of the parent."""
         from atelier_desk.domain.stream import payloads
 
         data = event.payload
@@ -235,7 +241,7 @@ class Transcript:
         return [("append", entry)]
 
     def _mark_prompt(self) -> None:
-        """A sub-agent's first message is what its parent told it to do."""
+        """Mark a sub-agent's first message as the prompt of its parent."""
         if self.run_id and self.entries and self.entries[0].kind == "user":
             self.entries[0].topic = "prompt"
 
@@ -262,7 +268,7 @@ class Transcript:
         return [*ended, *self._ended(event, data)]
 
     def _ended(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
-        """An end that is told: stopped, given up, failed, or done with a word to it."""
+        """Add a notice for an end worth reporting: stopped, given up, failed, or completed with a remark."""
         if not data.message_id or data.message_id in self._by_id:
             return []
         entry = Entry(data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content)
@@ -271,7 +277,7 @@ class Transcript:
         return [*self._explain_cuts(entry), ("append", entry)]
 
     def _explain_cuts(self, notice: Entry) -> list[Change]:
-        """A reply that was cut off need not say so where the card after it says what ended it."""
+        """Mark a cut-off reply whose end is explained by the following card."""
         if notice.topic != "run_interrupted" and (notice.topic != "run_finished" or notice.details.get("status") == "completed"):
             return []
         before = self.entries[max(0, (at := self.entries.index(notice)) - 3) : at]
@@ -304,7 +310,7 @@ class Transcript:
         if not entry.reasoning:
             entry.reasoning_began = time.monotonic()
         if data.all_before:
-            # A mark told only now that what came was not the answer yet.
+            # A later marker says that the text so far was reasoning.
             entry.reasoning, entry.content = entry.reasoning + entry.content, ""
         entry.reasoning += data.content
         return [change]
@@ -313,7 +319,7 @@ class Transcript:
         key = message_id or f"live-{event.run_id}"
         entry = self._by_id.get(key)
         if entry is not None:
-            if not entry.live:  # already final: a late token of a message that was read from the store
+            if not entry.live:  # already complete: a late token of a message loaded from the store
                 return Entry(key, "assistant"), ("update", entry)
             return entry, ("stream", entry)
         entry = Entry(key, "assistant", run_id=event.run_id, agent_name=event.agent_name, live=True)
@@ -351,7 +357,7 @@ class Transcript:
         return [(kind, entry)]
 
     def _adopt(self, event: StreamEvent, data: payloads.MessageAdded) -> Entry | None:
-        """The entry that is this message under a provisional id: a sent one, or a reply whose tokens carried no id."""
+        """Find the entry of this message under a provisional id: a sent message, or a reply whose tokens had no id."""
         for entry in reversed(self.entries[-50:]):
             own = data.role == "user" and entry.pending and entry.content == data.content
             reply = data.role != "user" and entry.live and entry.id == f"live-{event.run_id}"
@@ -371,26 +377,29 @@ class Transcript:
         entry, call = found
         if call.status not in {"asked", "approved"}:
             return []
-        # It may have been changed by whoever allowed it.
+        # The user may have edited it before approving.
         call.status, call.tool, call.arguments, call.server = "running", data.tool, data.arguments, data.server
         _set_description(call, data)
         return [("update", entry)]
 
     def _add_call(self, event: StreamEvent, message_id: str, call: Call) -> Change:
-        """A call belongs to its reply, at its place there: one that waits for a yes is heard of before the ones that run first."""
+        """Insert a call into its reply by position.
+
+        Calls waiting for approval are announced before those that run first.
+        """
         entry, change = self._reply(event, message_id or self._newest_reply(event.run_id) or f"calls-{event.run_id}-{call.call_id}")
         place = next((number for number, each in enumerate(entry.calls) if each.index > call.index), len(entry.calls))
         entry.calls.insert(place, call)
-        entry.sources = ()  # it is not the answer
+        entry.sources = ()  # a reply with calls is not the answer
         return change
 
     def _newest_reply(self, run_id: str) -> str:
-        """The last item when it is a reply of this run: an event that does not say to which one it belongs is about that."""
+        """The last item if it is a reply of this run: events without a message id refer to it."""
         last = self.entries[-1] if self.entries else None
         return last.id if last is not None and last.kind == "assistant" and last.run_id == run_id else ""
 
     def _reply(self, event: StreamEvent, message_id: str) -> tuple[Entry, Change]:
-        """The item of a reply, made when nothing was heard of it: one that only calls tools says nothing itself."""
+        """The item of a reply, created if unknown: a reply of calls only has no tokens."""
         entry = self._by_id.get(message_id)
         if entry is not None:
             return entry, ("update", entry)
@@ -399,7 +408,7 @@ class Transcript:
         return entry, ("append", entry)
 
     def _on_usage(self, event: StreamEvent, data: payloads.UsageUpdated) -> list[Change]:
-        """A reply is whole: from here on it has its place, whatever is told before its first call."""
+        """A reply is complete: this fixes its position, before events about its first call."""
         return [self._reply(event, data.message_id)[1]] if data.message_id and data.message_id not in self._by_id else []
 
     def _on_validation_required(self, event: StreamEvent, data: payloads.ValidationRequired) -> list[Change]:
@@ -489,7 +498,7 @@ class Transcript:
         return [("append", entry)]
 
     def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:
-        """What worked on the run ended: said where it stopped, with the way to go on."""
+        """The process that worked on the run ended: show where it stopped, with Continue."""
         details = {"ended": ended}
         entry = Entry(f"interrupted-{event.run_id}-{event.seq}", "notice", run_id=event.run_id, seq=event.seq, topic="run_interrupted")
         entry.details, entry.actionable = details, True
@@ -497,7 +506,7 @@ class Transcript:
         return [("append", entry)]
 
     def release_notices(self) -> list[Change]:
-        """The run goes on: earlier notices are history, and a wait for the server is over."""
+        """The run continues: earlier notices are no longer actionable, and waiting for the server is over."""
         changes: list[Change] = []
         for entry in self.entries[-20:]:
             if entry.actionable:
@@ -511,5 +520,5 @@ class Transcript:
 
 
 def _set_description(call: Call, data: payloads.ToolStart) -> None:
-    """What a tool says of its call when it begins."""
+    """Set the tool's description of a starting call."""
     call.effect, call.section, call.presentation, call.taint = data.effect, data.section, data.presentation, data.taint

@@ -1,4 +1,4 @@
-"""Reads transcripts page by page and keeps them current: one for the workflow in view, one for every workflow that works."""
+"""Loads transcripts page by page and keeps them current: of the workflow in view and of all running ones."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 PAGE = 100
 _AT_WORK = frozenset({"processing", "awaiting_user", "awaiting_approval", "awaiting_children", "awaiting_parent"})
-"""States in which a run can be stopped and talks to its user; a paused one waits for a decision."""
+"""States in which a run can be stopped and takes messages; a paused run waits for a decision."""
 
 
 @dataclass(eq=False)
 class _Reading:
-    """A transcript that is being read: what streams meanwhile may not be in what was read, and waits until that is there.
+    """A transcript being loaded: events that arrive meanwhile wait, as the loaded page may not contain them.
 
     Attributes:
-        key: id of its workflow or run; empty when nothing is read.
-        meanwhile: its events since the read began.
+        key: id of its workflow or run; empty if nothing is being loaded.
+        meanwhile: its events since loading began.
     """
 
     key: str = ""
@@ -44,7 +44,7 @@ class TranscriptPages(QObject):
         complete: the first message is loaded.
 
     Signals:
-        opened: another workflow's newest page is there (Workflow).
+        opened: another workflow's newest page was loaded (Workflow).
         changed: a list of ``Change`` of the transcript in view.
         prepended: a list of older entries.
         agent_changed: run id of a sub-agent of any workflow, and a list of ``Change`` of its own transcript.
@@ -74,7 +74,7 @@ class TranscriptPages(QObject):
         return self._wanted
 
     def running(self, workflow_id: str) -> str:
-        """The id of the run that works in a workflow as far as events told, else empty."""
+        """The id of a workflow's running run according to events, else empty."""
         transcript = self._live.get(workflow_id) if workflow_id != self._wanted else self.current
         return transcript.live_run if transcript is not None else ""
 
@@ -85,7 +85,7 @@ class TranscriptPages(QObject):
         self._team.set_workflow("")
 
     async def open(self, workflow_id: str) -> None:
-        """Load the newest page of a workflow and show it; a later call wins over an earlier one."""
+        """Load a workflow's newest page and show it; the latest call wins."""
         self._wanted = workflow_id
         self.current = None
         transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
@@ -114,12 +114,12 @@ class TranscriptPages(QObject):
         self.opened.emit(opened.workflow)
 
     async def reload(self) -> None:
-        """Read the workflow in view again, after its branch or language changed."""
+        """Reload the workflow in view, after its branch or language changed."""
         if self._wanted:
             await self.open(self._wanted)
 
     async def older(self) -> list[Entry]:
-        """Load the page before the oldest entry; empty when there is none, or one is being loaded already."""
+        """Load the page before the oldest entry; returns nothing at the start or while loading."""
         transcript = self.current
         before = transcript.oldest_seq if transcript is not None else None
         if transcript is None or before is None or self.complete or self._loading:
@@ -138,14 +138,14 @@ class TranscriptPages(QObject):
         return entries
 
     def _register_agents(self, stored: Iterable[TranscriptEntry]) -> None:
-        """The agents that the calls of these messages started."""
+        """Register the agents started by the calls of these messages."""
         for item in stored:
             for agents in item.children.values():
                 for node in agents:
                     self._team.set_tree(node)
 
     async def open_agent(self, run_id: str) -> Transcript | None:
-        """Read a sub-agent's transcript; what streams right now is at its end. None when another was asked for meanwhile."""
+        """Load a sub-agent's transcript, with a streaming reply at its end; None if another was requested meanwhile."""
         self.agent = run_id
         transcript = self._agents.setdefault(run_id, Transcript(self._wanted, run_id))
         reading = self._read_agent_now(run_id)
@@ -170,7 +170,7 @@ class TranscriptPages(QObject):
         return self._agents.get(self.agent)
 
     def close_agent(self) -> None:
-        """No sub-agent's transcript is in view; one that is over is forgotten."""
+        """Close the sub-agent's transcript; if it has ended, drop it."""
         self._read_agent_now("")
         transcript = self._agents.get(self.agent)
         if transcript is not None and not transcript.live_run:
@@ -178,7 +178,7 @@ class TranscriptPages(QObject):
         self.agent = ""
 
     async def everything(self, progress: Callable[[int], object] | None = None) -> None:
-        """Load all older pages, for a search through the whole workflow."""
+        """Load all older pages, for a search of the complete workflow."""
         while self.current is not None and not self.complete and not self._loading:
             if not await self.older():
                 break
@@ -186,7 +186,7 @@ class TranscriptPages(QObject):
                 progress(len(self.current.entries))
 
     def on_stream(self, event: StreamEvent) -> None:
-        """Keep every working workflow's transcript current; tell about the one in view."""
+        """Keep transcripts of running workflows current; signal changes of the one in view."""
         self._on_agents(event)
         if event.depth:
             return
@@ -207,7 +207,7 @@ class TranscriptPages(QObject):
                 self._live.pop(event.workflow_id, None)
 
     def _on_agents(self, event: StreamEvent) -> None:
-        """Keep the transcripts of sub-agents at work, so that the words of a reply under way are there when one is opened."""
+        """Keep transcripts of running sub-agents, so that opening one shows a reply in progress."""
         from atelier_desk.domain.stream import payloads
 
         data = event.payload
@@ -228,7 +228,7 @@ class TranscriptPages(QObject):
             self.agent_changed.emit(run_id, changes)
 
     def _read_now(self, key: str) -> _Reading:
-        """From now on this workflow is read, and the one before no longer: what came for that one meanwhile is taken."""
+        """Start loading this workflow, and apply pending events of the previous one."""
         before, self._reading = self._reading, _Reading(key)
         if before.key == key:
             self._reading.meanwhile = before.meanwhile

@@ -1,4 +1,4 @@
-"""The Markdown of one reply as a stack of blocks: prose, code cards, tables. Streams, and freezes what is finished."""
+"""The Markdown of a reply as a stack of blocks: prose, code cards, tables. Streams, and freezes finished blocks."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ Part = ProseBlock | CodeCard | RuleBlock
 
 FLUSH_S = 1 / 30
 BACK_OFF = 4
-"""The next flush comes no sooner than this many times the last one's cost."""
+"""The next flush comes no sooner than this many times the last one's duration."""
 MOST = 2_000
-"""Characters that one flush draws: after a hold-up many wait, and would hold up the window in their turn."""
+"""Characters drawn per flush: a backlog drawn at once would block the window again."""
 _BLOCKS_A_PART = 40
-"""Prose blocks that share one document; more would make every flush lay out too much."""
+"""Prose blocks per document; with more, every flush would lay out too much."""
 _GAP = 12
 
 
 class ReplyBody(QWidget):
-    """``set_text`` shows a finished text, ``add_text`` streams, ``finish`` freezes.
+    """``set_text`` shows a complete text, ``add_text`` streams, ``finish`` freezes.
 
     Signals:
         height_changed: call ``fit`` again.
@@ -58,12 +58,11 @@ class ReplyBody(QWidget):
 
     @property
     def parts(self) -> list[Part]:
-        """All blocks in order, the open ones last."""
+        """All blocks in order, unfinished ones last."""
         return [*self._parts, *self._live]
 
-    # -- text -----------------------------------------------------------------------------------------------------------------
     def set_text(self, text: str) -> None:
-        """Show a finished text; one that was streamed up to here is only completed and frozen."""
+        """Show a complete text; if it was streamed so far, only the rest is added and frozen."""
         if self._stream is not None and text.startswith(self._text):
             self._text = text
             self.finish()
@@ -78,7 +77,7 @@ class ReplyBody(QWidget):
         self.height_changed.emit()
 
     def stream_to(self, text: str) -> None:
-        """The text so far, while it grows; drawn at most 30 times a second."""
+        """Set the text so far while it grows; drawn at most 30 times a second."""
         begins = self._stream is None or not text.startswith(self._text)
         if begins:
             self._clear()
@@ -86,7 +85,7 @@ class ReplyBody(QWidget):
             self._streamed = 0
         self._text = text
         if begins:
-            self.flush(len(text))  # what is there already when it comes into view is shown whole
+            self.flush(len(text))  # text that exists when it comes into view is shown at once
             return
         wait = max(FLUSH_S, BACK_OFF * self.last_cost) - (time.perf_counter() - self._last_flush)
         if wait <= 0:
@@ -95,7 +94,7 @@ class ReplyBody(QWidget):
             self._timer.start(max(1, round(wait * 1000)))
 
     def flush(self, most: int = MOST) -> None:
-        """Draw what arrived since the last flush, up to ``most`` characters; the rest with the next one."""
+        """Draw text that arrived since the last flush, up to ``most`` characters; the rest follows."""
         self._timer.stop()
         stream = self._stream
         if stream is None:
@@ -114,7 +113,7 @@ class ReplyBody(QWidget):
             self._timer.start(round(max(FLUSH_S, BACK_OFF * self.last_cost) * 1000))
 
     def finish(self) -> None:
-        """Nothing more comes: freeze the rest."""
+        """The text is complete: freeze the rest."""
         stream = self._stream
         if stream is None:
             return
@@ -126,7 +125,7 @@ class ReplyBody(QWidget):
         self.height_changed.emit()
 
     def redraw(self) -> None:
-        """Draw everything again, after fonts or colours changed."""
+        """Redraw everything after a change of fonts or colours."""
         text, streaming = self._text, self._stream is not None
         self._clear()
         self._text, self._stream = "", None
@@ -140,7 +139,7 @@ class ReplyBody(QWidget):
         return sum(part.highlight(needle) for part in self.parts)
 
     def place_of(self, number: int) -> int:
-        """How far below the top the match with this number (from 0) is, in pixels; it is marked as the one that was reached."""
+        """Distance in pixels from the top to match ``number`` (from 0), which becomes the current one."""
         for part in self.parts:
             here = part.highlight(self._needle)
             if number < here:
@@ -149,12 +148,11 @@ class ReplyBody(QWidget):
         return 0
 
     def selected_text(self) -> str:
-        """What is selected in any of the blocks."""
+        """The selected text in any of the blocks."""
         return "\n".join(text for part in self.parts if isinstance(part, ProseBlock) and (text := part.selected_source()))
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def fit(self, width: int) -> int:
-        """Stack the blocks; a finished one is measured once for each width."""
+        """Stack the blocks; a finished block is measured once per width."""
         y = 0
         gap = theme().px(_GAP)
         if width != self._fitted_width:
@@ -174,7 +172,6 @@ class ReplyBody(QWidget):
         self._heights.pop(part, None)
         self.height_changed.emit()
 
-    # -- blocks ---------------------------------------------------------------------------------------------------------------
     def _clear(self) -> None:
         for part in self.parts:
             self._drop(part)
@@ -182,7 +179,7 @@ class ReplyBody(QWidget):
         self._heights.clear()
 
     def _freeze(self, blocks: list[Block]) -> None:
-        """Append final blocks; a live code card that became final is kept and coloured."""
+        """Append final blocks; an open code card that became final is reused and highlighted."""
         run: list[Block] = []
         for block in blocks:
             if block.kind == "prose":
@@ -244,7 +241,7 @@ class ReplyBody(QWidget):
         part.show()
 
     def _show_live(self, blocks: list[Block]) -> None:
-        """Draw the open blocks: reuse the widgets of the last flush where their kind is the same."""
+        """Draw the unfinished blocks, reusing widgets of the last flush where the kind is the same."""
         groups: list[tuple[str, list[Block]]] = []
         for block in blocks:
             if block.kind == "prose" and groups and groups[-1][0] == "prose":

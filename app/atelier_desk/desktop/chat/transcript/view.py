@@ -1,4 +1,4 @@
-"""The transcript's own virtual scroll area: thousands of items, widgets only for those in view."""
+"""A virtual scroll area: thousands of items, widgets only for visible ones."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.support.i18n import N_
 
 _SIDE = 24
-"""Beside the column in a narrow window: as much as beside the composer, and more than a scroll bar is wide."""
+"""Margin beside the column in a narrow window: the composer's, and wider than a scroll bar."""
 _FRAME = 10
-"""Pixels between a message and the frame around it, within ``_SIDE``."""
+"""Pixels between a message and its focus frame, within ``_SIDE``."""
 _END = 24
 _MORE_ABOVE = 1200
-"""Pixels from the top at which an older page is asked for."""
+"""Pixels from the top at which an older page is requested."""
 
 
 class EntryWidget(QWidget):
     """Shows one entry.
 
     Signals:
-        height_changed: its height at the same width is another now.
+        height_changed: its height at the same width has changed.
     """
 
     height_changed = Signal()
@@ -41,7 +41,7 @@ class EntryWidget(QWidget):
         self.entry = entry
 
     def fit(self, width: int) -> int:
-        """Lay out for this width; returns the height, distance to the next entry included."""
+        """Lay out for this width; returns the height including the distance to the next entry."""
         raise NotImplementedError
 
     def refresh(self) -> None:
@@ -49,15 +49,15 @@ class EntryWidget(QWidget):
         raise NotImplementedError
 
     def stream(self) -> None:
-        """Text was added at the entry's end."""
+        """Text was appended to the entry."""
         self.refresh()
 
     def highlight(self, needle: str) -> int:
-        """Mark what is searched for; returns how often it is there."""
+        """Highlight search matches; returns their number."""
         return 0
 
     def reach(self, place: TranscriptPosition) -> int:
-        """Show a place of what is searched for, opening what hides it; how far below the top it is, in pixels."""
+        """Show a search match, opening what hides it; returns its distance from the top in pixels."""
         return 0
 
 
@@ -65,7 +65,7 @@ Factory = Callable[[Entry, QWidget], EntryWidget]
 
 
 def estimate(entry: Entry) -> int:
-    """A guess at the height of an entry nobody has seen yet, in pixels at 100 %."""
+    """Estimate the height of an entry that was never laid out, in pixels at 100 %."""
     lines = sum(1 + len(line) // 92 for line in entry.content.split("\n")) if entry.content else 0
     extra = 40 if entry.kind == "user" else 24
     return theme().px(lines * 24 + len(entry.calls) * 54 + len(entry.asked) * 80 + extra + (30 if entry.reasoning else 0))
@@ -75,10 +75,10 @@ class ChatView(QAbstractScrollArea):
     """Items in a centred column.
 
     Attributes:
-        following: the end stays in view as it grows; true while the reader is at the end.
+        following: the view scrolls with the growing end; true while it is scrolled to the end.
 
     Signals:
-        older_requested: the reader came near the first item.
+        older_requested: the user scrolled near the first item.
         following_changed: the new value of ``following``.
     """
 
@@ -125,53 +125,52 @@ class ChatView(QAbstractScrollArea):
         bind_text(self, name=N_("Messages of the workflow"))
         bind(self._measure_again)
 
-    # -- content --------------------------------------------------------------------------------------------------------------
     @property
     def entries(self) -> Sequence[Entry]:
         return self._entries
 
     def set_entries(self, entries: Iterable[Entry]) -> None:
-        """Show another conversation from its end."""
-        gone = list(self._widgets.values())
+        """Show another transcript, scrolled to its end."""
+        removed = list(self._widgets.values())
         self._widgets.clear()
         self._dirty.clear()
         self._entries = list(entries)
         self._shift = 0
         self._index = {entry: i for i, entry in enumerate(self._entries)}
         self._heights = Heights([estimate(entry) for entry in self._entries])
-        self._drop(gone)
+        self._drop(removed)
         self._set_following(True)
         self._place()
 
     def append(self, entry: Entry) -> None:
-        """Add one item at the end."""
+        """Append an item."""
         self._index[entry] = len(self._entries) - self._shift
         self._entries.append(entry)
         self._heights.append(estimate(entry))
         self._later()
 
     def truncate(self, count: int) -> None:
-        """Drop the items after the first ``count``; those before keep their widgets."""
-        gone = self._entries[count:]
-        if not gone:
+        """Remove the items after the first ``count``; the others keep their widgets."""
+        removed = self._entries[count:]
+        if not removed:
             return
-        for entry in gone:
+        for entry in removed:
             del self._index[entry]
             self._dirty.discard(entry)
         del self._entries[count:]
         self._heights = Heights([self._heights[index] for index in range(count)])
-        self._drop([self._widgets.pop(entry) for entry in gone if entry in self._widgets])
+        self._drop([self._widgets.pop(entry) for entry in removed if entry in self._widgets])
         self._later()
 
     def remove(self, entry: Entry) -> None:
-        """Take one item out; at the end, where it usually is, the others keep their widgets."""
+        """Remove an item; if it is the last one, as usual, the others keep their widgets."""
         if self._entries and self._entries[-1] is entry:
             self.truncate(len(self._entries) - 1)
         elif entry in self._index:
             self.set_entries([each for each in self._entries if each is not entry])
 
     def prepend(self, entries: Sequence[Entry]) -> None:
-        """Add older items before the first; what is in view stays where it is."""
+        """Insert older items at the front; the visible part does not move."""
         if not entries:
             return
         guesses = [estimate(entry) for entry in entries]
@@ -188,7 +187,7 @@ class ChatView(QAbstractScrollArea):
         self._place()
 
     def update_entry(self, entry: Entry, *, streamed: bool = False) -> None:
-        """The entry's content changed; its widget, if it has one, is told."""
+        """The entry changed; notify its widget, if it has one."""
         widget = self._widgets.get(entry)
         if widget is None:
             if entry in self._index:
@@ -202,23 +201,22 @@ class ChatView(QAbstractScrollArea):
             self._mark_dirty(entry)
 
     def widget_of(self, entry: Entry) -> EntryWidget | None:
-        """The live widget of an entry, None when it is out of view."""
+        """The widget of an entry, None if it is out of view."""
         return self._widgets.get(entry)
 
     def live_widgets(self) -> int:
         return len(self._widgets)
 
     def show_thinking(self, since: float) -> None:
-        """Say below the last item that something is waited for since this moment (``time.monotonic``); 0: nothing is."""
+        """Show below the last item that a model is awaited since this moment (``time.monotonic``); 0 hides it."""
         self._thinking.show_since(since)
 
-    # -- moving ---------------------------------------------------------------------------------------------------------------
     def scroll_to_end(self) -> None:
         self._set_following(True)
         self._place()
 
     def reveal(self, entry: Entry) -> None:
-        """Bring an entry into the upper third of the view."""
+        """Scroll an entry into the upper third of the view."""
         if entry not in self._index:
             return
         self._set_following(False)
@@ -228,11 +226,11 @@ class ChatView(QAbstractScrollArea):
             self._place()
 
     def reach(self, entry: Entry, place: TranscriptPosition) -> None:
-        """Bring a place inside an entry into the upper third of the view."""
+        """Scroll a position inside an entry into the upper third of the view."""
         self.reveal(entry)
-        self.set_needle(self._needle)  # the place reached before is marked like the others again
+        self.set_needle(self._needle)  # the previous current match is highlighted like the others again
         bar = self.verticalScrollBar()
-        for _attempt in range(2):  # the second time with what the first one opened
+        for _attempt in range(2):  # the second time with what the first opened
             widget = self._widgets.get(entry)
             if widget is None:
                 return
@@ -242,14 +240,13 @@ class ChatView(QAbstractScrollArea):
             self._place()
 
     def set_needle(self, needle: str) -> None:
-        """Mark every place of ``needle`` in the widgets of now and later."""
+        """Highlight matches of ``needle`` in current and future widgets."""
         self._needle = needle
         for widget in self._widgets.values():
             widget.highlight(needle)
 
-    # -- placing --------------------------------------------------------------------------------------------------------------
     def column_width(self) -> int:
-        # Of the whole width: a scroll bar that comes has room in the margin, and moves nothing.
+        # Of the full width: a scroll bar fits into the margin and moves nothing.
         return max(160, min(theme().px(CHAT_COLUMN), self.width() - 2 * _SIDE))
 
     @property
@@ -272,7 +269,7 @@ class ChatView(QAbstractScrollArea):
         self._later()
 
     def _place(self) -> None:
-        """Make, measure and move the widgets in view; drop those far from it."""
+        """Create, measure and position visible widgets; remove those far from the view."""
         self._timer.stop()
         if self._busy or not self.isVisible():
             return
@@ -342,8 +339,8 @@ class ChatView(QAbstractScrollArea):
             index = self._position(entry)
             y = self._heights.offset(index) - top
             height = self._heights[index]
-            kept = entry.live or widget.isAncestorOf(QApplication.focusWidget() or self)
-            if (y + height < -2 * view_height or y > 3 * view_height) and not kept:
+            needed = entry.live or widget.isAncestorOf(QApplication.focusWidget() or self)
+            if (y + height < -2 * view_height or y > 3 * view_height) and not needed:
                 far.append(entry)
                 continue
             widget.setGeometry(left, y, width, height)
@@ -355,9 +352,10 @@ class ChatView(QAbstractScrollArea):
             self._dispose(self._widgets.pop(entry))
 
     def _drop(self, widgets: list[EntryWidget]) -> None:
-        """Take widgets away that belong to no item any more; nothing is placed meanwhile.
+        """Remove widgets whose items were removed; layout is suspended meanwhile.
 
-        The keyboard, when one of them had it, moves on as that is hidden: into the next one, which would be scrolled into view.
+        If one of them had the focus, hiding it would move the focus to the next one, which would be scrolled into
+        view.
         """
         busy, self._busy = self._busy, True
         try:
@@ -368,15 +366,14 @@ class ChatView(QAbstractScrollArea):
 
     @staticmethod
     def _dispose(widget: EntryWidget) -> None:
-        widget.hide()  # giving it no parent would dress it, and all in it, once more
+        widget.hide()  # removing the parent would apply the style sheet to it and all children again
         widget.deleteLater()
 
     def order_stops(self) -> None:
-        """Let the Tab key go from this view through its messages as they stand, and from the last of them on."""
+        """Set the tab order: this view, its messages from top to bottom, then what follows."""
         widgets = [self._widgets[entry] for entry in sorted(self._widgets, key=self._position)]
         chain(self, (stop for widget in widgets for stop in (widget, *tab_stops(widget))))
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def _on_value(self, value: int) -> None:
         if self._busy:
             return
@@ -389,7 +386,7 @@ class ChatView(QAbstractScrollArea):
             self.following_changed.emit(on)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
-        """Nothing to do: the widgets are moved when the value changes."""
+        """Empty: widgets are moved when the value changes."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -417,12 +414,12 @@ class ChatView(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def _focused(self) -> EntryWidget | None:
-        """The message that has the keyboard itself."""
+        """The message that has the focus itself."""
         widget = QApplication.focusWidget()
         return widget if isinstance(widget, EntryWidget) and widget.parentWidget() is self.viewport() else None
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The frame around the message that has the keyboard: beside its words, which begin at its edge, and not through them."""
+        """Paint the focus frame around a message: outside its text, which begins at the edge."""
         widget = self._focused()
         if widget is None:
             return
@@ -433,12 +430,12 @@ class ChatView(QAbstractScrollArea):
         painter.end()
 
     def _on_focus_moved(self, old: QWidget | None, new: QWidget | None) -> None:
-        """Keyboard focus that went into a half hidden item brings it into view."""
+        """Scroll a partly hidden item into view when it gets the focus."""
         if isinstance(old, EntryWidget) or isinstance(new, EntryWidget):
             self.viewport().update()
         if new is None or new is self.viewport() or not self.viewport().isAncestorOf(new):
             return
-        if not new.focusPolicy() & Qt.FocusPolicy.TabFocus:  # text that was clicked stays where it is
+        if not new.focusPolicy() & Qt.FocusPolicy.TabFocus:  # text that was clicked stays in place
             return
         top = new.mapTo(self.viewport(), QPoint(0, 0)).y()
         bottom = top + new.height()

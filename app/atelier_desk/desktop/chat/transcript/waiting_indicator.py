@@ -1,4 +1,4 @@
-"""That something goes on while a model has said nothing yet: a turning arc and the seconds, below the last item of a transcript."""
+"""The waiting indicator below the last item: a spinner and seconds until the model's first token."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import NARROW, duration
 
 PATIENCE_MS = 250
-"""A shorter wait is not told: between two steps of a run the line would only flicker."""
+"""Shorter waits are not shown: between two steps of a run the line would flicker."""
 TICK_MS = 1_000
 
 
 class ThinkingLine(QWidget):
-    """``thinking-line``: "Thinking… 3 s". The seconds go on where the system asks for no motion, too.
+    """``thinking-line``: "Thinking… 3 s". The seconds count also with reduced motion.
 
     Signals:
-        shown_changed: it came or went.
+        shown_changed: it appeared or disappeared.
     """
 
     shown_changed = Signal()
@@ -30,7 +30,7 @@ class ThinkingLine(QWidget):
         self.setObjectName("thinking-line")
         self._since = 0.0
         self._label = bind_text(label("", "muted", self), self._words)
-        bind_text(self, name=N_("Thinking…"))  # without the seconds: nobody wants them read out one by one
+        bind_text(self, name=N_("Thinking…"))  # without seconds, which a screen reader would read one by one
         fill(QHBoxLayout(self), Spinner(self), self._label, 1, margins=(0, 4, 0, 8), spacing=8)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self._appear)
@@ -39,7 +39,7 @@ class ThinkingLine(QWidget):
         self.hide()
 
     def show_since(self, since: float) -> None:
-        """Count from this moment (``time.monotonic``); 0: nothing is waited for."""
+        """Count from this moment (``time.monotonic``); 0 hides it."""
         if bool(since) == bool(self._since):
             self._since = since
             return

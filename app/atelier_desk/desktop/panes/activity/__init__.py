@@ -1,1 +1,1 @@
-"""The pane of what happens."""
+"""The activity pane."""

@@ -1,4 +1,4 @@
-"""One agent in the activity pane's tree: two lines, its buttons, and a line to write to it."""
+"""An agent in the tree of the activity pane: two lines, buttons, and a message field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.support.i18n import _
 
 
 class _Buttons(ActionsRow):
-    """The row's buttons, over the end of its text while the pointer or the keyboard is there."""
+    """The row's buttons, shown over the end of its text on hover and focus."""
 
     def __init__(self, row: AgentRow) -> None:
         super().__init__(row)
@@ -35,10 +35,13 @@ class _Buttons(ActionsRow):
 
 
 class AgentRow(QWidget):
-    """An agent. Its buttons are ``agent-pause``, ``agent-stop``, ``agent-message`` and ``agent-open``, its field ``agent-message-field``.
+    """An agent with its buttons and message field.
+
+    The buttons are ``agent-pause``, ``agent-stop``, ``agent-message`` and ``agent-open``, the field
+    ``agent-message-field``.
 
     Signals:
-        asked: what to do (pause, resume, cancel, open) with the run.
+        asked: an action (pause, resume, cancel, open) on the run.
         said: a message to the agent.
         grown: the field was opened or closed.
     """
@@ -89,17 +92,16 @@ class AgentRow(QWidget):
     def _toggle(self) -> None:
         self.asked.emit("resume" if self._paused else "pause", self.run_id)
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def show_member(self, member: Member, shown: AgentUsage) -> None:
-        """Draw the agent's present state; ``shown`` counts everything below it."""
-        said = self.name, self._paused
+        """Show the agent's current state; ``shown`` includes its descendants."""
+        previous = self.name, self._paused
         self._member = member
         icon, role, kind = state_icon(member)
         side = theme().px(14)
         show_pixmap(self._icon, theme().pixmap(icon, role, side, self.devicePixelRatioF()))
         self._icon.setContentsMargins(0, theme().px(2), 0, 0)
         self._name.setText(self.name)
-        # Why one failed is told in words where it happened: in its card, and in the list below.
+        # The reason of a failure is shown where it happened: in its card, and in the list below.
         self._doing.setText(("" if member.over else doing(member)) or task(member))
         self._state.setText(state_text(member))
         mark(
@@ -113,31 +115,30 @@ class AgentRow(QWidget):
         for button in (self.pause, self.stop, self.message):
             button.setVisible(running)
         self.opener.setVisible(bool(member.depth) and member.status not in {"planned", "not_run"})
-        if said != (self.name, self._paused):
+        if previous != (self.name, self._paused):
             for button in (self.message, self.opener, self.pause, self.stop):
                 bind_text(button)
         self.tick(shown)
         self._place()
 
     def tick(self, shown: AgentUsage) -> None:
-        """A second went by."""
+        """Update the elapsed time, once a second."""
         text = figures(shown)
         self._figures.setText(f" · {text}" if text else "")
         self.setAccessibleName(spoken(self._member, shown))
 
     def set_chosen(self, chosen: bool) -> None:
-        """The tree's current row: its buttons are reached with Tab."""
+        """Set whether this is the tree's current row, whose buttons are in the tab order."""
         self.chosen = chosen
         policy = Qt.FocusPolicy.StrongFocus if chosen else Qt.FocusPolicy.ClickFocus
         for button in (self.message, self.opener, self.pause, self.stop):
             button.setFocusPolicy(policy)
-        for said in (self._doing, self._figures):
-            mark(said, "small-chosen" if chosen else "small")
+        for shown in (self._doing, self._figures):
+            mark(shown, "small-chosen" if chosen else "small")
         self.buttons.update()
 
-    # -- writing --------------------------------------------------------------------------------------------------------------
     def write(self) -> None:
-        """Open the field, or close it."""
+        """Open or close the message field."""
         if self.field is not None:
             self._close()
             return
@@ -175,7 +176,6 @@ class AgentRow(QWidget):
         else:
             super().keyPressEvent(event)
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def _place(self) -> None:
         self._name.show_full(self.width() // 2)
         hint = self.buttons.sizeHint()

@@ -1,4 +1,4 @@
-"""The tree of agents: every run of the newest turn at any depth, live."""
+"""The agent tree: all runs of the newest turn, live."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.support.i18n import ngettext
 
 SURE_ROWS = 2
-"""Agents that are shown in the shortest pane."""
+"""Minimum number of visible rows."""
 _PADDING = 4
-"""What the style sheet's padding takes from an item's height."""
+"""Pixels of an item's height taken by the style sheet's padding."""
 AT_ONCE, A_FRAME, FRAME_MS = 1, 1, 16
-"""A row takes 3–5 ms to make: so many are made at once, and so many more in each following frame; the room is kept for all."""
+"""Rows created at once and per following frame: one takes 3–5 ms. Space for all rows is reserved at once."""
 ALWAYS = 8
-"""Rows that are drawn wherever the tree stands; the others are made, and brought up to date, when they come into view."""
+"""Rows that are always drawn; others are created and updated when they scroll into view."""
 _RunRole = Qt.ItemDataRole.UserRole
 
 
 class AgentTree(QTreeWidget):
-    """``agent-tree``. Rows are kept and only redrawn.
+    """``agent-tree``. Rows are reused and redrawn.
 
     Signals:
-        asked: what to do (pause, resume, cancel, open), and with which run.
+        asked: an action (pause, resume, cancel, open), and the id of the run.
         said: a run's id and a message to it.
-        chosen: the run whose activity is wanted; empty for all.
-        measured: all rows together want another height (``wanted``).
+        chosen: the run whose activity to show; empty for all.
+        measured: the preferred height (``wanted``) changed.
     """
 
     asked = Signal(str, str)
@@ -81,12 +81,11 @@ class AgentTree(QTreeWidget):
 
     @property
     def chosen_run(self) -> str:
-        """The run of the selected row; empty when none is."""
+        """The run of the selected row; empty if none is."""
         return next((str(item.data(0, _RunRole)) for item in self.selectedItems()), "")
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def refresh(self) -> None:
-        """Make the tree show exactly the agents of the newest turn."""
+        """Show exactly the agents of the newest turn."""
         members = self.members
         listed = {member.run_id for member in members}
         if set(self._items) - listed:
@@ -97,7 +96,7 @@ class AgentTree(QTreeWidget):
         self._show_all(members, listed)
 
     def _show_all(self, members: list[Member], touched: set[str]) -> None:
-        """List these agents, and draw those of ``touched`` and the new ones."""
+        """List these agents; draw new ones and those in ``touched``."""
         for member in members:
             if member.run_id not in self._items:
                 self._add(member)
@@ -106,18 +105,20 @@ class AgentTree(QTreeWidget):
         self._measure()
 
     def _schedule_refresh(self) -> None:
-        """After another language, theme or font scale, once the labels have taken their new fonts."""
+        """Refresh after a change of language, theme or font scale, once the labels have their new fonts."""
         QTimer.singleShot(0, self, self.refresh)
 
     def _in_view(self) -> set[str]:
-        """The runs whose rows can be seen, and the first ones."""
+        """The runs of visible rows and of the first ones."""
         area = self.viewport().rect()
         seen = {run_id for run_id, item in self._items.items() if self.visualItemRect(item).intersects(area)}
         return seen.union(list(self._items)[:ALWAYS])
 
     def _draw(self, touched: set[str], most: int, above: Set[str] = frozenset()) -> None:
-        """Bring the rows in view up to date, and make up to ``most`` of those that are missing; a timer goes on with the others.
-        Of ``above`` only the figures changed: they count what is below."""
+        """Update the visible rows and create up to ``most`` missing ones; a timer does the rest.
+
+        Of ``above`` only the figures are updated, which include descendants.
+        """
         self._stale.update(touched & self._items.keys())
         seen = self._in_view()
         for run_id in above & self._items.keys() - self._stale:
@@ -210,9 +211,8 @@ class AgentTree(QTreeWidget):
         self.doItemsLayout()  # the rows below move only then
         self.scrollToItem(self._items[run_id])
 
-    # -- choosing -------------------------------------------------------------------------------------------------------------
     def choose(self, run_id: str) -> None:
-        """Select an agent's row; empty selects none."""
+        """Select an agent's row; empty for none."""
         item = self._items.get(run_id)
         if item is None:
             self.clearSelection()
@@ -235,7 +235,7 @@ class AgentTree(QTreeWidget):
             super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """The row's buttons with their words."""
+        """A menu of the row's buttons with labels."""
         item = self.currentItem()
         if event.reason() is not QContextMenuEvent.Reason.Mouse and item is not None:
             self.scrollToItem(item)
@@ -251,9 +251,8 @@ class AgentTree(QTreeWidget):
                 menu.addAction(button.icon(), button.accessibleName(), button.click)
         menu.popup(place)
 
-    # -- layout ---------------------------------------------------------------------------------------------------------------
     def _measure(self) -> None:
-        """As high as its rows and no higher, two of them at least; what does not fit is scrolled."""
+        """Fit the height to the rows, at least ``SURE_ROWS``; the rest scrolls."""
         heights = [item.sizeHint(0).height() for item in self._items.values() if self._in_sight(item)]
         edges = 2 * self.frameWidth() + 2
         before, self.wanted = self.wanted, sum(heights) + edges if heights else 0

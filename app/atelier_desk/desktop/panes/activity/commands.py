@@ -1,4 +1,4 @@
-"""The commands that agents left running in the background, a line each, a way to write to them and one to end them."""
+"""Background commands of agents, one per line, with an input field and a stop button."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.panes.base import Pane
 
 POLL_MS = 2_000
-"""How often what they print is looked at while some run."""
+"""Milliseconds between two readings of their output while any runs."""
 
 
 class CommandRows(QWidget):
-    """``command-rows``: hidden while none runs."""
+    """``command-rows``: hidden while no command runs."""
 
     def __init__(self, pane: Pane) -> None:
         super().__init__(pane)
@@ -46,7 +46,7 @@ class CommandRows(QWidget):
             same = [each.id for each in found] == [each.id for each in self.commands]
             self.commands = found
             if same:
-                # The rows stay: a button that is being pressed must not go.
+                # Rows are reused: a button must not disappear while pressed.
                 self._show_outputs()
             else:
                 self._fill()
@@ -102,7 +102,7 @@ class CommandRows(QWidget):
 
     async def _write(self, command: RunningCommand, text: str) -> None:
         await self._pane.bridge.engine.commands.input(command.workflow_id, command.id, text + "\n")
-        # What was typed stays when it could not be written; what was typed meanwhile stays too.
+        # Text that could not be sent is restored, unless new text was typed meanwhile.
         field = self._fields.get(command.id)
         if field is not None and field.text() == text:
             field.clear()

@@ -1,4 +1,4 @@
-"""The rows of the activity pane: what each event is called, and how it is drawn."""
+"""The list of the activity pane: titles, summaries and painting of its rows."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from atelier_desk.tools.call import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex
 SHOWN, FULL = 160, 1_000
-"""Most characters that a row, and its tool tip, have of what was said."""
+"""Maximum characters of a message in a row, and in its tool tip."""
 EntryRole = Qt.ItemDataRole.UserRole + 1
-"""A model index's ``LogEntry``."""
+"""Model role of the ``LogEntry``."""
 
 CALL_WORDS = {
     "running": N_("running"),
@@ -41,7 +41,7 @@ CALL_WORDS = {
     "denied": N_("denied by your rule"),
     "cancelled": N_("stopped"),
 }
-"""How a tool call stands, as the agents' own states are said."""
+"""Status of a tool call in words, as for agents."""
 _NOT_RUN = ("skipped", "rejected", "denied", "cancelled")
 _WORDS = {
     ChunkType.WORKFLOW_START: N_("Run started"),
@@ -59,7 +59,7 @@ _WORDS = {
     ChunkType.CONTEXT_CHANGED: N_("Context changed"),
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
-    ChunkType.LOOP_DETECTED: N_("Repetition noticed"),
+    ChunkType.LOOP_DETECTED: N_("Repetition detected"),
     ChunkType.SERVERS_LACKING: N_("MCP servers"),
     ChunkType.ERROR: N_("Error"),
 }
@@ -100,7 +100,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.ERROR: ("circle-x", "err"),
 }
 _ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("circle-stop", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
-"""Of runs that did not complete."""
+"""Icon and colour of runs that did not complete."""
 
 
 def entry_title(entry: LogEntry) -> str:
@@ -136,14 +136,14 @@ def entry_title(entry: LogEntry) -> str:
 
 
 def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
-    """The most telling value, on one line of at most ``most`` characters."""
+    """The most informative value, in one line of at most ``most`` characters."""
     if entry.is_call:
-        # Of one that failed too: its error is written for the model, and stands in the details.
+        # Also of a failed call: its error is written for the model and is in the details.
         summary = entry.presentation.summary if entry.presentation.summary.text else summary_of(informative_arguments(entry.arguments))
         value = summary.localized(_)
         words = " ".join(value.split())
         title = _(entry.presentation.title)
-        if title and words.startswith(title):  # "Question to you: which colour?" stands behind "Question to you" already
+        if title and words.startswith(title):  # "Question to you: which colour?" follows the title "Question to you"
             words = words[len(title) :].lstrip(" \u00a0\u202f:")
         return shorten(words, most, at_word=True)
     return visible(shorten(one_line(_activity_text(entry.payload) or entry.error), most, at_word=True))
@@ -164,7 +164,7 @@ def _activity_text(said: payloads.Payload | None) -> str:
         case payloads.ValidationRequired():
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
         case payloads.Nudge() | payloads.RightsNarrowed():
-            return ""  # the title says it all
+            return ""  # the title contains everything
         case payloads.Misfit(details=details):
             return str(details.get("problem", ""))
         case payloads.ServersLacking(details=details):
@@ -174,7 +174,7 @@ def _activity_text(said: payloads.Payload | None) -> str:
         case payloads.Retry():
             return _retry(said)[1]
         case payloads.LimitReached():
-            return ""  # the title says which
+            return ""  # the title names it
         case payloads.ContextCompacted(reason=method):
             return _(COMPACTIONS[method]) if method in COMPACTIONS else ""
         case payloads.ContextChanged(reason=reason):
@@ -185,14 +185,14 @@ def _activity_text(said: payloads.Payload | None) -> str:
 
 
 def _retry(said: payloads.Retry) -> tuple[str, str]:
-    """Title and text, as the card in the transcript has them."""
+    """Title and text of a retry, as in the transcript."""
     details = said.details
     delay_ms = float(details.get("delay_s") or 0) * 1000
     return retry_text(said.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
 
 
 def entry_icon(entry: LogEntry) -> tuple[str, Role]:
-    """Icon name and colour role; a call's says how it went."""
+    """Icon name and colour role; for a call by its status."""
     if not entry.is_call:
         if isinstance(entry.payload, payloads.WorkflowComplete):
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
@@ -203,7 +203,7 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
 
 
 def _state(entry: LogEntry) -> str:
-    """How a call stands: what a rule of the user's own denied did not fail."""
+    """Status of a call; one denied by the user's own rule did not fail."""
     return "denied" if entry.status == "error" and failure_text.denied_by(entry.result) else entry.status
 
 
@@ -215,11 +215,11 @@ def entry_time(entry: LogEntry) -> str:
         return _(CALL_WORDS[_state(entry)])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
-    return f"{number(entry.progress)} %" if entry.progress else "…"  # one that does not say how far it is stays at 0
+    return f"{number(entry.progress)} %" if entry.progress else "…"  # 0 means that the tool reports no progress
 
 
 def entry_details(entry: LogEntry) -> str:
-    """The tool, arguments and result of a call, or an event's fields, as indented JSON under small headings."""
+    """Tool, arguments and result of a call, or an event's fields, as indented JSON under headings."""
 
     def pretty(value: Any) -> str:
         return visible(value) if isinstance(value, str) else visible_json(value, 2)
@@ -239,19 +239,19 @@ def _error(entry: LogEntry) -> str:
 
 
 def _teller(entry: LogEntry) -> str:
-    """Whose doing a row is, when it is a sub-agent's."""
+    """The sub-agent an entry belongs to, if any."""
     return visible(entry.agent_name) if entry.depth else ""
 
 
 class ActivityModel(QAbstractListModel):
-    """The entries that pass the filter."""
+    """The filtered entries."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.rows: list[LogEntry] = []
 
     def set_rows(self, rows: list[LogEntry]) -> None:
-        """Show these; when they only grew, the rows before stay as they are."""
+        """Show these entries; if they only grew, existing rows are not touched."""
         known = len(self.rows)
         if known and known <= len(rows) and all(a is b for a, b in zip(self.rows, rows, strict=False)):
             if len(rows) > known:
@@ -286,7 +286,7 @@ class ActivityModel(QAbstractListModel):
 
 
 def entry_row(entry: LogEntry) -> ListRow:
-    """One line: icon, title, summary, time."""
+    """A row: icon, title, summary, time."""
     icon, role = entry_icon(entry)
     return ListRow(
         entry_title(entry),
@@ -300,7 +300,7 @@ def entry_row(entry: LogEntry) -> ListRow:
 
 
 class ActivityListView(QListView):
-    """``activity-list``: follows the end while the reader is at the end, also when it becomes shorter; not past a row that was chosen."""
+    """``activity-list``: follows its end while scrolled to it, but not past a selected row."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -323,7 +323,7 @@ class ActivityListView(QListView):
         follows = at_end and len(rows) * self.sizeHintForRow(0) > self.viewport().height()
         same = [*map(id, self.entries.rows)], [*map(id, rows)]
         if (moved(*same) or (follows and same[0] != same[1])) and self._gate.holds():
-            self.viewport().update()  # how far each is
+            self.viewport().update()  # progress and durations
             return
         self.entries.set_rows(rows)
         if at_end:
@@ -337,6 +337,6 @@ class ActivityListView(QListView):
             self.verticalScrollBar().setValue(high)
 
     def current_entry(self) -> LogEntry | None:
-        """The row a person chose; one that only has the keyboard's place, because the list got the focus, is not chosen."""
+        """The row selected by the user, not one that became current only because the list got the focus."""
         chosen = self.selectedIndexes()
         return chosen[0].data(EntryRole) if chosen else None

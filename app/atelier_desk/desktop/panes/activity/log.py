@@ -1,6 +1,6 @@
-"""What the activity pane lists: a fold of stream events into tool calls and notable events. No widgets.
+"""Data of the activity list: stream events folded into tool calls and notable events. No widgets.
 
-Feeding the same events twice (a replay, then the live tail) changes nothing: durable events are recognised by their number.
+Feeding an event twice (from a replay, then live) changes nothing: durable events are identified by their number.
 """
 
 from __future__ import annotations
@@ -28,15 +28,17 @@ _WORDLESS = frozenset(
         ChunkType.SUB_AGENT_PROGRESS,
     }
 )
-"""Events that change a figure and are no row."""
+"""Events that change figures but have no row."""
 
 
 @dataclass(slots=True)
 class LogEntry:
-    """One row: a tool call (``call_id`` set, start and end merged) or an event (``payload``; ``data`` is what is exported and filtered).
+    """A tool call (with ``call_id``, start and end merged) or an event (``payload``.
 
-    ``status`` is running, ok, error, or skipped, rejected or cancelled (by the person, no failure) for calls; ``presentation`` is a
-    call in its tool's words.
+    ``data`` is exported and filtered).
+
+    For calls, ``status`` is running, ok, error, or skipped, rejected or cancelled (by the user, no failure);
+    ``presentation`` is the tool's description of the call.
     """
 
     time: datetime
@@ -61,7 +63,7 @@ class LogEntry:
         return bool(self.call_id)
 
     def matches(self, words: str, group: str) -> bool:
-        """Whether it belongs to ``group`` (all, calls, errors, events) and contains every one of the words, in any case."""
+        """Whether it belongs to ``group`` (all, calls, errors, events) and contains all the words, ignoring case."""
         failed = self.status == "error" or self.kind in {ChunkType.ERROR, ChunkType.SUB_AGENT_ERROR}
         fits = {"all": True, "calls": self.is_call, "errors": failed, "events": not self.is_call}[group]
         if not fits or not words:
@@ -71,11 +73,11 @@ class LogEntry:
         return all(word in text for word in words.casefold().split())
 
     def of_agent(self, run_id: str) -> bool:
-        """Whether that run did it, or it is about that run."""
+        """Whether the run caused it, or it is about that run."""
         return run_id == self.run_id or (isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id)
 
     def as_json(self) -> dict[str, object]:
-        """The row for the JSON export; empty fields are left out."""
+        """The entry for the JSON export, without empty fields."""
         row: dict[str, Any] = {"time": self.time.isoformat(), "kind": str(self.kind), "agent_name": self.agent_name, "run_id": self.run_id}
         if self.is_call:
             row |= {"call_id": self.call_id, "tool": self.tool, "status": self.status, "arguments": self.arguments}
@@ -86,7 +88,7 @@ class LogEntry:
 
 
 class ActivityLog:
-    """Entries of one workflow's current run and of its sub-agents."""
+    """Entries of a workflow's current run and its sub-agents."""
 
     def __init__(self) -> None:
         self.entries: list[LogEntry] = []
@@ -96,11 +98,11 @@ class ActivityLog:
 
     @property
     def root(self) -> str:
-        """The run a person started whose activity is listed; empty for none."""
+        """The root run whose activity is listed; empty for none."""
         return self._root
 
     def clear(self) -> None:
-        """Forget everything, for another workflow."""
+        """Remove all entries, for another workflow."""
         self._seen.clear()
         self._begin_turn("")
 
@@ -109,32 +111,32 @@ class ActivityLog:
             self.feed(event)
 
     def knows(self, event: StreamEvent) -> bool:
-        """Whether this very event was taken in before."""
+        """Whether this event was applied before."""
         return bool(event.durable and event.seq) and (event.seq, event.chunk_type, event.run_id) in self._seen
 
     def feed(self, event: StreamEvent) -> bool:
-        """Take one event in; True when a row was added or changed."""
+        """Apply an event; returns True if a row was added or changed."""
         if self.knows(event):
             return False
         if event.durable and event.seq:
             self._seen.add((event.seq, event.chunk_type, event.run_id))
         if event.chunk_type is ChunkType.WORKFLOW_START and event.parent_run_id is None and event.run_id != self._root:
             self._begin_turn(event.run_id)
-        said = event.payload if event.chunk_type not in _WORDLESS else None
-        if isinstance(said, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
-            return self._call(event, said)
-        if said is None:
+        payload = event.payload if event.chunk_type not in _WORDLESS else None
+        if isinstance(payload, payloads.ToolStart | payloads.ToolProgress | payloads.ToolEnd):
+            return self._call(event, payload)
+        if payload is None:
             return False
-        entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=said)
-        if isinstance(said, payloads.Failure):
-            entry.error = said.message
-        elif isinstance(said, payloads.SubAgentError):
-            entry.error = said.error
+        entry = LogEntry(event.time, event.chunk_type, event.agent_name, event.run_id, event.depth, data=dict(event.data), payload=payload)
+        if isinstance(payload, payloads.Failure):
+            entry.error = payload.message
+        elif isinstance(payload, payloads.SubAgentError):
+            entry.error = payload.error
         self.entries.append(entry)
         return True
 
     def _begin_turn(self, root: str) -> None:
-        """A new root run: the pane shows the current run alone."""
+        """A new root run: the pane shows only the current run."""
         self._root = root
         self.entries.clear()
         self._calls.clear()

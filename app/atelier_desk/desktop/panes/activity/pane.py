@@ -1,4 +1,4 @@
-"""What happens in the current run: agents, tool calls with arguments and results, events; filter and export."""
+"""The activity pane: agents, tool calls with arguments and results, events; filter and export."""
 
 from __future__ import annotations
 
@@ -43,23 +43,25 @@ if TYPE_CHECKING:
 
 REDRAW_MS = 100
 LOG_ROOM = 104
-"""Height, in pixels at 100 %, that the list keeps when the filter is shown without being asked for: four rows."""
+"""Minimum height of the list, in pixels at 100 %, for the filter to be shown by default: four rows."""
 LEAST_LOG = 48
 """Height of the list in the shortest pane, in pixels."""
 DETAILS_ROOM = 120
-"""Height that the details of a row get before the tree has more than its least, in pixels at 100 %."""
+"""Minimum height of an entry's details, in pixels at 100 %, before the tree gets more than its minimum."""
 GAP = 8
-"""Between the parts of the pane, in pixels."""
+"""Pixels between the parts of the pane."""
 CHIP = 76
-"""Widest an agent's name is beside the heading, in pixels at 100 %."""
+"""Maximum width of an agent's name beside the heading, in pixels at 100 %."""
 GROUPS = ("all", "calls", "errors", "events")
 
 
 class ActivityPane(Pane):
-    """``activity-pane`` with ``agent-tree`` and ``activity-list``. History comes from a replay of the run, the rest live.
+    """``activity-pane`` with ``agent-tree`` and ``activity-list``.
+
+    History comes from a replay of the run, the rest is live.
 
     Signals:
-        agent_opened: the transcript of this run is wanted.
+        agent_opened: show the transcript of this run.
     """
 
     agent_opened = Signal(str)
@@ -123,7 +125,10 @@ class ActivityPane(Pane):
         self.group.currentIndexChanged.connect(lambda _index: self._show())
 
     def _build_parts(self) -> None:
-        """The agents above, and below what they did; the tree has its whole height before the list has more than its least."""
+        """Agents above, their activity below.
+
+        The tree gets its full height before the list gets more than its minimum.
+        """
         self._lower = QWidget(self)
         fill(QVBoxLayout(self._lower), self._filter, (self._stack, 1), margins=(0, 0, 0, 0), spacing=GAP)
         self.parts = QSplitter(Qt.Orientation.Vertical, self)
@@ -155,8 +160,6 @@ class ActivityPane(Pane):
         self._details.hide()
         return self._details
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def reload(self) -> None:
         self.log.clear()
         self.team.set_workflow(self.workflow_id)
@@ -167,7 +170,7 @@ class ActivityPane(Pane):
         self.commands.reload()
 
     async def _load(self, workflow_id: str) -> None:
-        """Replay the newest run; what arrived live meanwhile is recognised and not doubled."""
+        """Replay the newest run; events that also arrived live are not duplicated."""
         if not workflow_id:
             return
         root, past = await self.bridge.engine.teams.replay(workflow_id)
@@ -193,7 +196,7 @@ class ActivityPane(Pane):
             self.jobs.start(self._follow_turn(self.workflow_id), "turn")
 
     async def _follow_turn(self, workflow_id: str) -> None:
-        """Another turn is the newest in view, without a run: a branch was chosen, deleted or brought back."""
+        """Another turn is the newest in view, without a run: a branch was chosen, deleted or restored."""
         workflow = await self.bridge.engine.workflows.get(workflow_id)
         if workflow_id == self.workflow_id and (workflow.head_run_id or "") != self.log.root:
             self.reload()
@@ -207,7 +210,7 @@ class ActivityPane(Pane):
             self._redraw.start()
 
     def _feed(self, event: StreamEvent) -> bool:
-        """Take an event into the list and the tree, unless it is there; True when the list changed."""
+        """Apply an event to list and tree, unless known; returns True if the list changed."""
         if not self.log.knows(event):
             self.team.feed(event)
         return self.log.feed(event)
@@ -223,7 +226,7 @@ class ActivityPane(Pane):
 
     @property
     def notable(self) -> bool:
-        """What one agent answers alone is in the conversation already."""
+        """Whether there are several agents or a tool call: the chat shows everything else already."""
         return len(self.tree.members) > 1 or any(entry.is_call for entry in self.log.entries)
 
     def _show(self) -> None:
@@ -254,7 +257,7 @@ class ActivityPane(Pane):
         self._give_room()
 
     def _give_room(self) -> None:
-        """A short pane is for agents first, then for rows; the filter goes before both, unless it is in use."""
+        """Distribute the height: first to agents, then to rows; the filter is hidden first, unless in use."""
         used = bool(self.words.text()) or self.group.currentIndex() > 0 or self.words.hasFocus() or self.group.hasFocus()
         margins = self.frame.contentsMargins()
         head = max(self.heading.sizeHint().height(), self._export.sizeHint().height()) + self.column.spacing()
@@ -266,19 +269,19 @@ class ActivityPane(Pane):
         self._find.setVisible(bool(self.log.entries) and not roomy)
         left = room - tree_least - (self._filter.sizeHint().height() + GAP if not self._filter.isHidden() else 0)
         wanted = LEAST_LOG + (theme().px(DETAILS_ROOM) if not self._details.isHidden() else 0)
-        self._stack.setMinimumHeight(max(LEAST_LOG, min(wanted, left)))  # an ignored size hint asks for no room
+        self._stack.setMinimumHeight(max(LEAST_LOG, min(wanted, left)))  # an ignored size hint requests no space
         if tree:
             least = self._lower.minimumSizeHint().height()
             upper = max(0, min(self._dragged or self.tree.wanted, self.tree.wanted, room - GAP - least))
             self.parts.setSizes([upper, max(0, room - GAP - upper)])
 
     def _on_dragged(self, *_: int) -> None:
-        """A height that a person gave the tree is kept, until it is its whole height again."""
+        """Keep the height the user gave the tree, until it is its full height again."""
         upper = self.parts.sizes()[0]
         self._dragged = 0 if upper >= self.tree.wanted else upper
 
     def _open_filter(self) -> None:
-        """The button that stands for the filter in a short pane."""
+        """Open the filter with the button that replaces it in a short pane."""
         self._filter.show()
         self.words.setFocus()
 
@@ -301,8 +304,6 @@ class ActivityPane(Pane):
         if text != self.details.toPlainText():
             self.details.setPlainText(text)
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def _control(self, action: str, run_id: str) -> None:
         if action == "open":
             self.agent_opened.emit(run_id)
@@ -318,11 +319,11 @@ class ActivityPane(Pane):
         self.jobs.once(("say", run_id, text), lambda: self.bridge.engine.runs.steering.message(run_id, text))
 
     def export(self) -> None:
-        """Ask for a file and write what the filter shows into it."""
+        """Ask for a file and export the filtered entries."""
         ask_save(self.window(), _("Export the activity"), "activity.json", _("JSON (*.json)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write the visible entries as a JSON array."""
+        """Write the filtered entries as a JSON array."""
         rows = [entry.as_json() for entry in self._visible_entries()]
         try:
             path.write_text(json.dumps(rows, ensure_ascii=False, indent=1, default=str), encoding="utf-8")

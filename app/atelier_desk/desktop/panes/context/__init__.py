@@ -1,1 +1,1 @@
-"""The pane of what a model was sent."""
+"""The pane with the requests sent to models."""

@@ -1,4 +1,4 @@
-"""The memories a request gave to its model, and why: read from the results of the memory tool that it holds."""
+"""Memories given to the model by a request, and why: parsed from the memory tool's results in it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _PARTS = (
 
 @dataclass(frozen=True, slots=True)
 class GivenMemory:
-    """A memory as the model was given it. ``asked`` is what it searched for, empty when it listed or read it; ``parts`` by name those of
-    its score."""
+    """A memory as given to the model.
+
+    ``asked`` is the search query, empty if it was listed or read; ``parts`` are the components of its score by name.
+    """
 
     id: str
     content: str
@@ -37,13 +39,13 @@ class GivenMemory:
 
     @property
     def why(self) -> str:
-        """In one line."""
+        """The reason in one line."""
         found = [f"{_(name)} {decimal(value, 2)}" for name, value in self.parts]
         return " · ".join([_("searched for “{words}”", words=self.asked) if self.asked else _("read by its agent"), *found])
 
 
 def given(request: SentRequest) -> list[GivenMemory]:
-    """Each memory once, in the order of the messages; the newest time it was given counts."""
+    """Each memory once, in the order of messages; the latest occurrence counts."""
     asked = _asked(request.messages)
     found: dict[str, GivenMemory] = {}
     for item in request.items:
@@ -58,7 +60,7 @@ def given(request: SentRequest) -> list[GivenMemory]:
 
 
 def _asked(messages: Sequence[ChatMessage]) -> dict[str, str]:
-    """What each call searched for."""
+    """The query of each call."""
     return {
         call.id: str(call.arguments.get("query") or "")
         for message in messages

@@ -1,4 +1,4 @@
-"""The context inspector: what exactly was sent to a model, how large its parts are, what was left out, and pins."""
+"""The context inspector: the exact requests sent to a model, sizes of their parts, what was left out, and pins."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import AgentNode
 
 WIDE = 620
-"""From this width on, in pixels at 100 %, requests, rows and text stand side by side."""
+"""From this width, in pixels at 100 %, requests, rows and text are side by side."""
 NARROW = 410
-"""From this width on they do so in a pane that is too short to show them one above the other."""
+"""From this width they are side by side in a pane too short to stack them."""
 REFRESH_MS = 400
 _RELEVANT_EVENTS = frozenset(
     {ChunkType.USAGE, ChunkType.CONTEXT_CHANGED, ChunkType.CONTEXT_COMPACTED, ChunkType.SUB_AGENT_START, ChunkType.WORKFLOW_START}
@@ -91,7 +91,6 @@ class ContextPane(SeenPane):
         bind_text(self._copy, tip=N_("Copy as JSON"))
         bind(self._show, on="language")
 
-    # -- building -------------------------------------------------------------------------------------------------------------
     def _build_requests(self) -> QWidget:
         self.list = control(QListWidget(self), "context-request-list", look="plain", name=N_("Requests to the model"))
         style_list(self.list)
@@ -162,7 +161,6 @@ class ContextPane(SeenPane):
         self._hold_rows()
         self._turn_body()
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self.turn.set_turns([])
@@ -173,7 +171,7 @@ class ContextPane(SeenPane):
         super().set_workflow(workflow_id)
 
     def show_run(self, run_id: str, seq: int = 0) -> None:
-        """Show a run's request: the one whose reply is event ``seq`` of the run, 0 the newest."""
+        """Show a run's request: the one whose reply is event ``seq`` of the run, 0 for the newest."""
         self._run_id, self._seq = run_id, seq
         self.reload()
 
@@ -203,13 +201,13 @@ class ContextPane(SeenPane):
         if workflow_id != self.workflow_id:
             return
         if (run_id, seq) != (self._run_id, self._seq):
-            self.refresh()  # another request was chosen meanwhile
+            self.refresh()  # another request was selected meanwhile
         else:
             self.turn.set_turns(turns)
             if turns and agents and agents[0].run_id != self.turn.root_run_id:
                 self.turn.want(agents[0].run_id)
             newest = bool(turns) and shown == turns[-1].run_id and not seq
-            self._run_id = "" if newest else shown  # whoever looks at the newest request goes with the next turn
+            self._run_id = "" if newest else shown  # the newest request follows the next turn
             self._agents, self.requests, self.request = agents, requests, request
             self._show()
 
@@ -225,7 +223,6 @@ class ContextPane(SeenPane):
             self.request = request
             self._show_request()
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def _show(self) -> None:
         there = bool(self.requests)
         self.empty.setVisible(not there)
@@ -236,7 +233,7 @@ class ContextPane(SeenPane):
         self._show_request()
 
     def _show_agents(self) -> None:
-        """Listed anew only when they are others: a list that is open stays open while requests come and go."""
+        """Update the list of agents only if it changed: an open list stays open while requests arrive."""
         wanted = [("   " * node.depth + node.name, node.run_id) for node in self._agents]
         if wanted != [(self.agent.itemText(row), self.agent.itemData(row)) for row in range(self.agent.count())]:
             self.agent.clear()
@@ -380,7 +377,6 @@ class ContextPane(SeenPane):
         work()
         widget.blockSignals(False)
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def _toggle_pin(self) -> None:
         sent, workflow_id = self._current_message(), self.workflow_id
         if sent is not None and sent.origin and sent.can_pin:
@@ -394,7 +390,7 @@ class ContextPane(SeenPane):
             self.jobs.once(("undo", origin), lambda: self._then_read(self.bridge.engine.runs.editing.undo_compaction(workflow_id, origin)))
 
     def _correct(self) -> None:
-        """Open the memory that is shown, as it is now."""
+        """Edit the current version of the shown memory."""
         kind, number = self._current()
         if kind == "g":
             memory_id = self._given[number].id
@@ -423,12 +419,11 @@ class ContextPane(SeenPane):
         self.reload()
 
     def copy_json(self) -> None:
-        """Put the whole request on the clipboard."""
+        """Copy the complete request to the clipboard."""
         if self.request is not None:
             QGuiApplication.clipboard().setText(words.as_json(self.request))
             toast(self, _("The request was copied as JSON"))
 
-    # -- looks ----------------------------------------------------------------------------------------------------------------
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._turn_body()
@@ -439,7 +434,10 @@ class ContextPane(SeenPane):
         return False
 
     def _hold_rows(self) -> None:
-        """Room for tabs, which take more lines the narrower they are, one line of the key and one message; more of the key if it fits."""
+        """Reserve space for the tabs, which wrap in a narrow pane, a line of the legend and a message.
+
+        More of the legend if it fits.
+        """
         width = max(120, self._rows.width() - 12)
         around = self._tab_row.heightForWidth(width) + self.items.minimumHeight() + 12
         least = around + self.parts.height_of(1)
@@ -447,7 +445,7 @@ class ContextPane(SeenPane):
         self._rows.setMinimumHeight(least)
 
     def _turn_body(self) -> None:
-        """Side by side where there is width for it, or no height for the other way; one above the other in the narrow rail."""
+        """Lay out side by side if wide enough or too low for a stack, else stacked."""
         stacked = sum(max(part.minimumHeight(), part.minimumSizeHint().height()) for part in (self.list, self._rows, self._details))
         short = self._area.height() < stacked + 2 * self.body.handleWidth()
         wide = self.width() >= theme().px(NARROW if short else WIDE)

@@ -1,4 +1,4 @@
-"""How large each part of a model request is: one bar, and its key."""
+"""The sizes of a request's parts: a stacked bar and its legend."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _COLOURS = {
     "images": "err",
 }
 _Entry = tuple[int, int, "PartSize | None", str]
-"""Line, left edge, part and text of an entry of the key."""
+"""Line, left edge, part and text of a legend entry."""
 BAR, KEY = 10, 20
-"""Height of the bar and of a line of the key, in pixels at 100 %."""
+"""Height of the bar and of a legend line, in pixels at 100 %."""
 
 
 def part_colour(kind: str) -> QColor:
-    """The colour a part has in the bar and in the lists."""
+    """The colour of a part in bar and lists."""
     return theme().colour(_COLOURS.get(kind, "muted"))
 
 
@@ -56,7 +56,7 @@ def _lines(placed: Sequence[_Entry]) -> int:
 
 
 class PartsBar(QWidget):
-    """``context-parts``: the parts in their order, and below them names and sizes."""
+    """``context-parts``: the parts in order, with names and sizes below."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +75,7 @@ class PartsBar(QWidget):
         )
 
     def show_parts(self, parts: Sequence[PartSize], whole: str = "") -> None:
-        """Draw these parts, those without a token left out; ``whole`` says how much they are together."""
+        """Show these parts, without empty ones; ``whole`` is the total in words."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.summary = whole
         bind_text(self)
@@ -83,14 +83,16 @@ class PartsBar(QWidget):
         self.update()
 
     def limit(self, lines: int | None) -> None:
-        """Give the key so many lines at most, one at least; None gives it all it needs. The tool tip always tells everything."""
+        """Limit the legend to this many lines, at least one; None removes the limit.
+
+        The tool tip always has all entries.
+        """
         wanted = max(1, lines) if lines is not None else None
         if wanted != self._most:
             self._most = wanted
             self._fit()
             self.update()
 
-    # -- geometry -------------------------------------------------------------------------------------------------------------
     def sizeHint(self) -> QSize:
         return QSize(200, self.heightForWidth(max(120, self.width())))
 
@@ -99,7 +101,7 @@ class PartsBar(QWidget):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as the key needs at this width."""
+        """Fit the height to the legend at this width."""
         self.setFixedHeight(self.heightForWidth(max(120, self.width())))
 
     def heightForWidth(self, width: int) -> int:
@@ -107,13 +109,13 @@ class PartsBar(QWidget):
 
     @staticmethod
     def height_of(lines: int) -> int:
-        """Pixels for the bar and so many lines of the key."""
+        """Pixels for the bar and this many legend lines."""
         return theme().px(BAR) + theme().px(6) + lines * theme().px(KEY)
 
     def _keys(self, width: int) -> list[_Entry]:
-        """Line, left edge, part and text of each entry of the key; the last one, without a part, tells the whole.
+        """Line, left edge, part and text of each legend entry; the last, without a part, is the total.
 
-        Where there is no room for all of them the smallest parts are left out, and … stands for them.
+        If there is no room for all, the smallest parts are replaced by …
         """
         named = list(self.parts)
         placed = self._place(named, width)
@@ -140,35 +142,35 @@ class PartsBar(QWidget):
         return placed
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        bar = QRectF(0, 0, self.width(), look.px(BAR))
+        bar = QRectF(0, 0, self.width(), style.px(BAR))
         outline = QPainterPath()
         outline.addRoundedRect(bar, bar.height() / 2, bar.height() / 2)
         painter.setClipPath(outline)
-        painter.fillRect(bar, look.colour("border"))
-        whole = max(1, sum(part.tokens for part in self.parts))
+        painter.fillRect(bar, style.colour("border"))
+        total = max(1, sum(part.tokens for part in self.parts))
         x = 0.0
         for each in self.parts:
-            wide = max(2.0, each.tokens / whole * bar.width())
+            wide = max(2.0, each.tokens / total * bar.width())
             painter.fillRect(QRectF(x, 0, wide, bar.height()), part_colour(each.kind))
             x += wide
             if wide > 4 and each is not self.parts[-1]:
-                painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), look.colour("bg"))
+                painter.fillRect(QRectF(x - 1, 0, 1, bar.height()), style.colour("bg"))
         painter.setClipping(False)
-        painter.setFont(look.font(12))
-        side = look.px(8)
+        painter.setFont(style.font(12))
+        side = style.px(8)
         for line, left, part, text in self._keys(self.width()):
-            top = bar.height() + look.px(6) + line * look.px(KEY)
+            top = bar.height() + style.px(6) + line * style.px(KEY)
             indent = 0
             if part is not None:
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(part_colour(part.kind))
-                painter.drawRoundedRect(QRectF(left, top + (look.px(KEY) - side) / 2, side, side), 2, 2)
-                indent = look.px(14)
-            painter.setPen(look.colour("muted" if part is not None else "text"))
-            room = QRectF(left + indent, top, self.width() - left - indent, look.px(KEY))
+                painter.drawRoundedRect(QRectF(left, top + (style.px(KEY) - side) / 2, side, side), 2, 2)
+                indent = style.px(14)
+            painter.setPen(style.colour("muted" if part is not None else "text"))
+            room = QRectF(left + indent, top, self.width() - left - indent, style.px(KEY))
             shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(room.width()))
             painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
         painter.end()

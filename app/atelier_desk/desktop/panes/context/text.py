@@ -1,4 +1,4 @@
-"""A sent request in words and as JSON: what its rows are called, what stands in the details, what is copied."""
+"""A sent request as text and as JSON: titles of rows, details, and copies."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _METHODS = {
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text on one line."""
+    """The beginning of a text in one line."""
     return shorten(" ".join(text[: EXCERPT * 2].split()), EXCERPT)
 
 
 def tokens_text(count: int) -> str:
-    """A count of tokens, short."""
+    """A token count in short."""
     return ngettext("{count} token", "{count} tokens", count, count=short_number(count))
 
 
 def searched(request: SentRequest) -> str:
-    """That tools were searched for, and what listing them would have taken."""
+    """Describes that tools were loaded by search, and the tokens that listing them would have taken."""
     return ngettext(
         "{n} tool searched for instead of listed ({tokens})",
         "{n} tools searched for instead of listed ({tokens})",
@@ -62,7 +62,7 @@ def item_icon(item: SentItem) -> tuple[str, Role]:
 
 
 def item_name(item: SentItem) -> str:
-    """What a message is: System, You, Reply, Result of a tool …"""
+    """A message's kind: System, You, Reply, Result of a tool …"""
     if item.kind == "result" and item.tool:
         return _("Result of {tool}", tool=tool_title(item.tool))
     words = _KINDS.get(item.kind)
@@ -83,7 +83,7 @@ def item_facts(item: SentItem) -> str:
 
 
 def message_text(message: ChatMessage) -> str:
-    """A message as it is read: reasoning, text, the calls it makes, and that it has pictures."""
+    """A message as text: reasoning, text, its calls, and a note about images."""
     parts = []
     if message.reasoning:
         parts.append(f"<thinking>\n{message.reasoning}\n</thinking>")
@@ -97,13 +97,13 @@ def message_text(message: ChatMessage) -> str:
 
 
 def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str:
-    """What the model was given of each attachment, a line each."""
+    """What the model received of each attachment, one per line."""
     lines = []
     for each in attached:
         if each.picture and message.images:
-            given = _("as a picture, {width} × {height} pixels", width=number(each.width), height=number(each.height))
+            given = _("as an image, {width} × {height} pixels", width=number(each.width), height=number(each.height))
         elif each.picture:
-            given = _("only its name: this model cannot see pictures")
+            given = _("only its name: this model cannot see images")
         elif each.cut:
             given = _("as an excerpt: {given} of {count} characters", given=number(len(each.text)), count=number(each.characters))
         else:
@@ -113,22 +113,22 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
 
 
 def item_text(item: SentItem, message: ChatMessage) -> str:
-    """A message of a request with what is known of it besides: that its server gets data back, and how much."""
+    """A message of a request with remarks, such as the size of opaque data returned to its server."""
     parts = [*([attached_text(item.attached, message)] if item.attached else []), message_text(message)]
     if item.returned_bytes:
-        told = _("{size} of provider data from this reply was sent back unchanged.", size=size(item.returned_bytes))
-        parts.append(f"[{told}]")
+        text = _("{size} of provider data from this reply was sent back unchanged.", size=size(item.returned_bytes))
+        parts.append(f"[{text}]")
     if item.withheld_bytes:
-        told = _(
+        text = _(
             "{size} of provider data from this reply was left out: it belongs to another provider or model, or was not stored.",
             size=size(item.withheld_bytes),
         )
-        parts.append(f"[{told}]")
+        parts.append(f"[{text}]")
     return "\n\n".join(filter(None, parts))
 
 
 def message_line(message: ChatMessage) -> str:
-    """A message on one line."""
+    """A message in one line."""
     calls = ", ".join(tool_title(call.name) for call in message.tool_calls)
     return excerpt(message.content) or (f"→ {calls}" if calls else "")
 
@@ -151,7 +151,7 @@ def left_facts(left: Omitted) -> str:
 
 
 def left_text(left: Omitted) -> str:
-    """Why it was done, what stands in place of the entries, and every entry whole."""
+    """Why entries were left out, what replaces them, and the entries in full."""
     window = number(left.window) if left.window else ""
     why = _(
         "The request had about {before} tokens; the model's context window has {window}.", before=number(left.tokens_before), window=window
@@ -173,7 +173,7 @@ def _headed(heading: str, text: str) -> str:
 
 
 def request_title(summary: RequestSummary, place: int) -> str:
-    """``Request 3 → Read a file``: its number in the run and what it led to."""
+    """``Request 3 → Read a file``: its number in the run and its result."""
     calls = ", ".join(dict.fromkeys(map(tool_title, summary.calls)))
     return _("Request {number}", number=place) + (f" → {calls}" if calls else "")
 
@@ -188,7 +188,7 @@ def request_facts(summary: RequestSummary) -> str:
 
 
 def as_json(request: SentRequest) -> str:
-    """The request as a program would send it, with where it went; ``wire`` when its text was made for the xml dialect."""
+    """The request as JSON as sent, with its destination; ``wire`` if its text was created for the xml dialect."""
     summary = request.summary
     document: dict[str, object] = {
         "provider": summary.provider,
@@ -206,7 +206,7 @@ def as_json(request: SentRequest) -> str:
 
 
 def _message_json(message: ChatMessage) -> dict[str, object]:
-    """A message without the packed values that go back to its server: of them, what they are and how large."""
+    """A message without opaque data for its server, of which only type and size are included."""
     packed: object = {"data"}
     exclude: Any = {"provider_data": packed, "tool_calls": {"__all__": {"provider_data": packed}}}
     return message.model_dump(mode="json", exclude_defaults=True, exclude=exclude)

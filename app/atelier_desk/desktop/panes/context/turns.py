@@ -1,4 +1,4 @@
-"""Which turn of a conversation a pane shows: the newest one, or one picked in a box."""
+"""The picker of the turn a pane shows: the newest, or a selected one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from atelier_desk.engine.services.team.views import Turn
 from atelier_desk.support.i18n import N_, _
 
 _MOST_TEXT = 12
-"""Width of the box in wide letters: room for a turn of four digits with its time."""
+"""Width of the box in wide letters: room for a four-digit turn with its time."""
 
 
 class _TurnList(QAbstractListModel):
-    """The turns, the newest first. Only those in sight are put into words: a workflow can have thousands."""
+    """The turns, newest first. Texts are created for visible ones only: a workflow can have thousands."""
 
     def __init__(self, parent: QComboBox) -> None:
         super().__init__(parent)
@@ -42,14 +42,14 @@ class _TurnList(QAbstractListModel):
 
 
 class TurnPicker(ComboBox):
-    """Lists the turns, the newest first; hidden while there is only one. It stays on the newest unless another one was picked.
+    """Lists the turns, newest first; hidden if there is only one. Follows the newest until another is selected.
 
     Attributes:
         turns: oldest first.
-        wanted: the root run of the picked turn; empty goes with the newest.
+        wanted: the root run of the selected turn; empty follows the newest.
 
     Signals:
-        picked: the root run of the turn a person chose.
+        picked: the root run of the turn the user selected.
     """
 
     picked = Signal(str)
@@ -57,7 +57,7 @@ class TurnPicker(ComboBox):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the workflow"))
-        # By its contents would put every turn into words to find the widest.
+        # Sizing by contents would create the text of every turn.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_MOST_TEXT)
         self._list = _TurnList(self)
@@ -69,18 +69,18 @@ class TurnPicker(ComboBox):
 
     @property
     def root_run_id(self) -> str:
-        """The turn to show; empty when there is none."""
+        """The turn to show; empty if there is none."""
         known = {turn.run_id for turn in self.turns}
         return self.wanted if self.wanted in known else self.turns[-1].run_id if self.turns else ""
 
     def set_turns(self, turns: list[Turn]) -> None:
-        """The turns of the workflow in view, oldest first; a list that is open stays open while they are the same."""
+        """Set the turns of the workflow in view, oldest first; an open list stays open if they are unchanged."""
         if turns != self.turns:
             self.turns = turns
             self._fill()
 
     def want(self, root_run_id: str) -> None:
-        """Stay on this turn; empty goes with the newest."""
+        """Select this turn; empty follows the newest."""
         self.wanted = root_run_id
         self._choose()
 

@@ -1,1 +1,1 @@
-"""The pane of files: the folders agents may use, and what they changed there."""
+"""The files pane: folders of agents and the changes there."""

@@ -1,4 +1,4 @@
-"""Undo data that no workflow shows, with the button that deletes it, and what is said when undo data of a workflow is gone."""
+"""Undo data without a visible workflow, with a delete button, and a note about a workflow's lost undo data."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from atelier_desk.workspace.checkpoints.leftovers import Leftover
 
 ROWS = 3
-"""Leftovers that are seen at once; the others are scrolled to."""
+"""Number of visible rows; others scroll."""
 
 
 class Leftovers(QWidget):
-    """``files-leftovers``: hidden while there are none. Several can be selected; with none selected the button is about all.
+    """``files-leftovers``: hidden if empty. Multiple selection; without a selection the button deletes all.
 
     Signals:
-        deleting: the keys of those that a person wants deleted, and has confirmed.
+        deleting: the keys to delete, confirmed by the user.
     """
 
     deleting = Signal(object)
@@ -53,13 +53,13 @@ class Leftovers(QWidget):
         bind(self._show)
 
     async def load(self, bridge: Bridge, workflow_id: str, changed: bool) -> tuple[list[Leftover], int]:
-        """What is to be shown. ``changed``: the workflow has a list of changes, so its undo data is there."""
+        """Load what is to be shown. ``changed``: the workflow has listed changes, so its undo data exists."""
         files = bridge.engine.files
         lost = await files.lost(workflow_id) if workflow_id and not changed else 0
         return await files.cleaning.leftovers(again=False), lost
 
     def show_leftovers(self, leftovers: Sequence[Leftover], lost: int) -> None:
-        """List these, and say how many changes of the workflow in view lost their undo data."""
+        """List these, and show how many changes of the workflow in view lost their undo data."""
         if (tuple(leftovers), lost) == (self._leftovers, self._lost_changes) and self.list.count():
             return
         self._leftovers, self._lost_changes = tuple(leftovers), lost

@@ -1,4 +1,4 @@
-"""The folders agents may use, what they changed there, each change as a diff, and taking changes back."""
+"""Folders of agents and the changes there, each as a diff, with undo."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.files import UndoneChange
 
 SHOWN = 60_000
-"""Characters of a diff that are shown."""
+"""Maximum characters shown of a diff."""
 
 
 class FilesPane(Pane):
-    """``files-pane``: the granted folders above, below them the list of changes or one change."""
+    """``files-pane``: the granted folders above, the list of changes or a single change below."""
 
     topics = ("file", "workflow")
 
@@ -82,7 +82,8 @@ class FilesPane(Pane):
         self._stack = QStackedWidget(self)
         for page in (self.empty, self.list, self._build_reader()):
             self._stack.addWidget(page)
-        bind(self._stack.setMinimumHeight, lambda: theme().px(46), on="look")  # in a low pane the list gives way first, and scrolls
+        # In a low pane the list shrinks first, and scrolls.
+        bind(self._stack.setMinimumHeight, lambda: theme().px(46), on="look")
         self.column.addWidget(self.marked)
         self.column.addWidget(self._stack, 1)
         self.column.addWidget(self.leftovers)
@@ -107,8 +108,6 @@ class FilesPane(Pane):
         body = fill(QVBoxLayout(), (self.diff, 1), (self._no_text, 0, Qt.AlignmentFlag.AlignTop), spacing=0)
         fill(QVBoxLayout(self._reader), top, self._facts, (body, 1), margins=(0, 0, 0, 0), spacing=6)
         return self._reader
-
-    # showing ------------------------------------------------------------------------------------------------------------------------
 
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
@@ -146,7 +145,7 @@ class FilesPane(Pane):
     def _show(self) -> None:
         self.list.show_changes(self._changes, {mark.path: mark.sources for mark in self._marks})
         reading = self._open is not None or self._held_open is not None
-        self.marked.show_marks(() if reading else self._marks, self.folders.folders)  # what is read needs the space
+        self.marked.show_marks(() if reading else self._marks, self.folders.folders)  # an open change needs the space
         alive = [change for change in self._changes if change.undoable]
         self.heading.setText(_("FILES · {n}", n=number(len(alive))) if alive else _("FILES"))
         self._grant.setEnabled(bool(self.workflow_id))
@@ -164,7 +163,7 @@ class FilesPane(Pane):
         else:
             self.empty.set_texts(N_("No changes yet"), N_("Changes that agents make in the folder appear here."))
         for button in (self._undo, self._more):
-            button.setVisible(self._held_open is None)  # what is held is kept or discarded above
+            button.setVisible(self._held_open is None)  # a held file is kept or discarded above
         if self._held_open is not None:
             self._name.setText(held_file_text(self._held_open))
             self._facts.setText(_(WHY))
@@ -178,7 +177,7 @@ class FilesPane(Pane):
             self._stack.setCurrentWidget(self.list if self._changes else self.empty)
 
     def _show_held(self, held: list[HeldFile]) -> None:
-        """The files that wait for the person, above the list."""
+        """Show the files waiting for a decision above the list."""
         if held == self._held:
             return
         self._held = held
@@ -211,8 +210,6 @@ class FilesPane(Pane):
         self._show()
         self.diff.setFocus()
 
-    # one change -----------------------------------------------------------------------------------------------------------------------
-
     def open(self, change_id: str) -> None:
         """Show this change as a diff."""
         self.jobs.start(self._read(self.workflow_id, change_id), "load")
@@ -230,24 +227,22 @@ class FilesPane(Pane):
         self.diff.set_mode("side" if self._side.isChecked() else "inline")
 
     def close_change(self) -> None:
-        """Back to the list."""
+        """Return to the list."""
         self._open, self._held_open = None, None
         self._show()
         self.list.setFocus()
 
-    # undoing ------------------------------------------------------------------------------------------------------------------------
-
     def undo_open(self) -> None:
-        """Take the open change back."""
+        """Undo the open change."""
         if self._open is not None:
             self._start_undo([self._open.id])
 
     def undo_all(self) -> None:
-        """Take all changes of the workflow back that are not."""
+        """Undo all changes of the workflow that are not undone."""
         self._start_undo([change.id for change in self._changes if change.undoable])
 
     def _menu(self, changes: Sequence[Change | None], at: QPoint) -> QMenu | None:
-        """What can be taken back from a row: its own changes, all of the run that made them, everything since."""
+        """The undo menu of a row: its own changes, all of the run that made them, everything since."""
         own = [change for change in changes if change is not None]
         if not own:
             return None

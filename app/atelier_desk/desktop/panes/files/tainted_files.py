@@ -1,4 +1,4 @@
-"""The files that were written after reading from outside, with the button that says they were read."""
+"""Files written after reading untrusted content, with a button to mark them as reviewed."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 
 ROWS = 4
-"""Files that are seen at once; the others are scrolled to."""
+"""Number of visible files; others scroll."""
 
 
 class MarkedFiles(QWidget):
-    """``files-marked``: hidden while there are none. Several can be selected; with none selected the button is about
-    all, which is confirmed first.
+    """``files-marked``: hidden if empty.
+
+    Multiple selection; without a selection the button marks all, after a confirmation.
 
     Signals:
-        read: the paths that a person says they have read.
+        read: the paths the user marked as reviewed.
     """
 
     read = Signal(object)
@@ -46,7 +47,7 @@ class MarkedFiles(QWidget):
         self.hide()
 
     def show_marks(self, marks: Sequence[TaintMark], folders: Sequence[str]) -> None:
-        """List these; paths are shown relative to the first of ``folders`` that holds them."""
+        """List these files, with paths relative to the first of ``folders`` that contains them."""
         self._marks = tuple(marks)
         chosen = {item.data(KeyRole) for item in self.list.selectedItems()}
         self.list.clear()
@@ -80,12 +81,14 @@ class MarkedFiles(QWidget):
             self._ask_all()
 
     def _ask_all(self) -> None:
-        """Nobody who marks all of them has pointed at each, and it cannot be undone."""
+        """Confirm marking all: not each was selected, and it cannot be undone."""
         every = [mark.path for mark in self._marks]
         title = ngettext("Mark {n} file as read?", "Mark all {n} files as read?", len(every))
         about = _("Agents may then read them, send data out and write outside the workspace without asking. This cannot be undone.")
-        if whole := sum(mark.folder for mark in self._marks):
-            words = ngettext("{n} of them is a folder, with everything in it.", "{n} of them are folders, with everything in them.", whole)
+        if folders := sum(mark.folder for mark in self._marks):
+            words = ngettext(
+                "{n} of them is a folder, with everything in it.", "{n} of them are folders, with everything in them.", folders
+            )
             about = f"{words} {about}"
         confirm(self, title, about, _("Mark as read"), lambda: self.read.emit(every))
 

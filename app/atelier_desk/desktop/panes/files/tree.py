@@ -1,5 +1,7 @@
-"""The changes as a tree: folders with how many changes they hold and whose, below them the files, below a file its changes when it has
-several."""
+"""The changes as a tree of folders and files.
+
+Folders show the number and authors of their changes; a file with several changes has them as children.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,15 @@ from atelier_desk.support.i18n import _, ngettext
 
 ICONS = {"created": "plus", "changed": "pencil", "deleted": "trash-2", "moved": "folder"}
 _Node = tuple[dict[str, "_Node"], dict[str, list[Change]]]
-"""Folders by name, and the changes of its own files by name."""
+"""Subfolders by name, and the changes of files by name."""
 
 
 class ChangeTree(QTreeWidget):
-    """``file-changes``. What is open or closed stays so when it is shown again.
+    """``file-changes``. Expanded and collapsed rows are preserved on reload.
 
     Signals:
-        opened: the id of a change whose diff is wanted.
-        menu_requested: the changes of a row, and the place on the screen.
+        opened: the id of a change to show as a diff.
+        menu_requested: the changes of a row, and a screen position.
     """
 
     opened = Signal(str)
@@ -53,7 +55,10 @@ class ChangeTree(QTreeWidget):
         bind(self._apply_style)
 
     def show_changes(self, changes: Sequence[Change], marks: Mapping[str, Sequence[str]] | None = None) -> None:
-        """Show these, the newest first in each file. ``marks``: by absolute path, what was read before the file was written."""
+        """Show these changes, newest first per file.
+
+        ``marks``: untrusted content read before writing, by absolute path.
+        """
         self._marks = dict(marks or {})
         current = self.currentItem()
         before = current.data(0, KeyRole) if current is not None else ""
@@ -65,13 +70,13 @@ class ChangeTree(QTreeWidget):
             for change in changes:
                 if change.root == root:
                     _place(node, change)
-            # One granted folder needs no line of its own.
+            # A single granted folder needs no line.
             parent = self._folder(self.invisibleRootItem(), root, Path(root).name or root, node) if len(roots) > 1 else None
             self._fill(parent or self.invisibleRootItem(), root, node)
         self._open_again(before)
 
     def rows(self) -> list[QTreeWidgetItem]:
-        """Every row, from top to bottom."""
+        """All rows, from top to bottom."""
         found: list[QTreeWidgetItem] = []
         rest = [self.invisibleRootItem()]
         while rest:
@@ -81,7 +86,7 @@ class ChangeTree(QTreeWidget):
         return found[1:]
 
     def changes_of(self, item: QTreeWidgetItem | None) -> list[Change]:
-        """The changes of a row and of those below it, the newest first."""
+        """The changes of a row and its descendants, newest first."""
         if item is None:
             return []
         rest: list[QTreeWidgetItem] = [item]
@@ -93,12 +98,11 @@ class ChangeTree(QTreeWidget):
             rest += _children(each)
         return [self._changes[id] for id in sorted(ids, reverse=True)]
 
-    # -- filling ----------------------------------------------------------------------------------------------------------------
     def _fill(self, parent: QTreeWidgetItem, above: str, node: _Node) -> None:
         folders, files = node
         for name in sorted(folders):
             inner, shown, path = folders[name], name, f"{above}/{name}"
-            # Folders with nothing but one folder in them share a line.
+            # A folder that contains only a folder shares its line.
             while not inner[1] and len(inner[0]) == 1:
                 ((name, inner),) = inner[0].items()
                 shown, path = f"{shown}/{name}", f"{path}/{name}"
@@ -142,7 +146,6 @@ class ChangeTree(QTreeWidget):
     def _apply_style(self) -> None:
         self.setIndentation(theme().px(16))
 
-    # -- what a person does -------------------------------------------------------------------------------------------------------
     def _on_item(self, item: QTreeWidgetItem) -> None:
         if item.data(0, KeyRole) in self._changes:
             self.opened.emit(item.data(0, KeyRole))
@@ -165,7 +168,7 @@ class ChangeTree(QTreeWidget):
 
 
 def marked_path(change: Change) -> str:
-    """Where the file of a change stands now, absolute, links followed."""
+    """The current absolute path of a change's file, with links resolved."""
     return os.path.realpath(os.path.join(change.moved_root or change.root, change.moved_to or change.path))  # noqa: PTH118
 
 
@@ -197,7 +200,7 @@ def _leaf(change: Change, name: str) -> str:
 
 
 def _counted(changes: Sequence[Change]) -> str:
-    """How many they are, and whose."""
+    """The number of changes and their authors."""
     who = ", ".join(sorted({change.agent_name for change in changes if change.agent_name}))
     count = ngettext("{n} change", "{n} changes", len(changes))
     return f"{count} · {who}" if who else count

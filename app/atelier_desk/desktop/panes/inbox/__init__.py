@@ -1,1 +1,1 @@
-"""The pane of what waits for the person."""
+"""The inbox: what waits for the user."""

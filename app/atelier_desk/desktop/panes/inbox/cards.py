@@ -1,4 +1,4 @@
-"""The inbox's cards: a waiting question, and a sub-agent that waits for its parent's answer."""
+"""Cards of the inbox: a pending question, and a sub-agent waiting for its parent's answer."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from atelier_desk.support.text import shorten, visible
 
 LONGEST_NAME = 24
 LONGEST = 240
-"""Characters of a question the list shows; the dialog shows them all."""
+"""Characters of a question shown in the list; the dialog shows all."""
 
 
 class _Who(FlowLayout):
-    """Who asks, and what it is; one under the other where a pane is narrow."""
+    """Who asks, and the kind of request; stacked in a narrow pane."""
 
     def __init__(self, card: Card, name: Callable[[], str], state: Text) -> None:
         super().__init__(None, 6)
@@ -45,7 +45,7 @@ class _Who(FlowLayout):
 
 
 class QuestionCard(Card):
-    """``inbox-<question id>``: one waiting question with Skip and Answer."""
+    """``inbox-<question id>``: a pending question with Skip and Answer."""
 
     def __init__(self, question: UserQuestion, presenter: QuestionPresenter, parent: QWidget) -> None:
         super().__init__(parent)
@@ -88,7 +88,7 @@ class QuestionCard(Card):
         )
 
     def set_where(self, workflow: str) -> None:
-        """The workflow it belongs to; says anew how long it waits and whether it was put aside."""
+        """Set its workflow; updates the waiting time and whether it was postponed."""
         self._workflow = workflow
         self._who.pill.set_kind("" if self._aside else "accent")
         bind_text(self._who.pill)
@@ -103,12 +103,12 @@ class QuestionCard(Card):
 
 
 def _place(workflow: str, when: datetime) -> str:
-    """Where it was asked and how long ago."""
+    """Its workflow and age."""
     return " · ".join(filter(None, (workflow, ago(when))))
 
 
 class ParentQuestionCard(Card):
-    """``inbox-parent-<run id>``: what a sub-agent asked its parent, and a field to answer in its place; Enter sends."""
+    """``inbox-parent-<run id>``: a sub-agent's question to its parent, and a field to answer it; Enter sends."""
 
     def __init__(self, asked: ParentQuestion, questions: ParentQuestions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -147,7 +147,7 @@ class ParentQuestionCard(Card):
         self._check()
 
     def set_where(self, workflow: str) -> None:
-        """The workflow it works in; says anew how long it waits."""
+        """Set its workflow; updates the waiting time."""
         self._workflow = workflow
         bind_text(self._where)
 
@@ -156,12 +156,12 @@ class ParentQuestionCard(Card):
         return " ".join(filter(None, (_("Send the answer (Enter)."), parent)))
 
     def submit(self) -> None:
-        """Send the answer; on an error it stays, with the reason."""
+        """Send the answer; on an error it remains, with the reason."""
         text = self.field.text().strip()
         if text and not self._busy and not self.field.over_limit():
             self._show_error("")
             self._set_busy(True)
-            # The card may go as soon as the answer is known.
+            # The card may disappear as soon as the answer is known.
             self._questions.jobs.once(("answer", self.asked.run_id), lambda: self._send(text))
 
     async def _send(self, text: str) -> None:
@@ -189,7 +189,7 @@ class ParentQuestionCard(Card):
         self.send.setEnabled(bool(self.field.text().strip()) and not self._busy and not self.field.over_limit())
 
     def minimumSizeHint(self) -> QSize:
-        """It may be as narrow as an approval, whatever the size of text."""
+        """It may be as narrow as an approval card, at any text size."""
         return QSize(LEAST_WIDTH, super().minimumSizeHint().height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -1,4 +1,4 @@
-"""The inbox's cards of what ended out of sight: finished, failed, or cut off and waiting to be continued."""
+"""Cards of the inbox for workflows that ended in the background: finished, failed or interrupted."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 LISTED = 50
-"""Workflows a section shows, the newest first."""
+"""Maximum number of workflows per section, newest first."""
 _KINDS: dict[WorkflowStatus, PillKind] = {WorkflowStatus.COMPLETED: "ok", WorkflowStatus.ERROR: "err"}
 _UNDER_WAY = (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.IDLE)
 
 
 def news_of(workflows: Sequence[Workflow]) -> tuple[list[Workflow], list[Workflow]]:
-    """What failed or was cut off, and what finished, since somebody looked; the newest first. What was cut off stays until it goes on."""
+    """Failed or interrupted workflows, and finished ones, that the user has not seen; newest first.
+
+    Interrupted ones remain until they are continued.
+    """
     ended = [each for each in workflows if each.status not in _UNDER_WAY and (each.unread or each.status is WorkflowStatus.INTERRUPTED)]
     ended.sort(key=lambda each: (each.updated_at, each.id), reverse=True)
     done = [each for each in ended if each.status is WorkflowStatus.COMPLETED]
@@ -33,7 +36,7 @@ def news_of(workflows: Sequence[Workflow]) -> tuple[list[Workflow], list[Workflo
 
 
 class NewsCard(Card):
-    """``inbox-ended-<workflow id>``: a workflow, how it ended, Open and Dismiss."""
+    """``inbox-ended-<workflow id>``: a workflow and how it ended, with Open and Dismiss."""
 
     def __init__(self, workflow: Workflow, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
         super().__init__(parent)
@@ -66,7 +69,7 @@ class NewsCard(Card):
         self.show_workflow(workflow)
 
     def show_workflow(self, workflow: Workflow) -> None:
-        """The workflow as it is now; says anew how long ago that was."""
+        """Update the workflow and the age."""
         self.workflow = workflow
         self._pill.show_state(state_text(workflow), _KINDS.get(workflow.status, "warn"))
         self._dismiss.setVisible(workflow.unread)

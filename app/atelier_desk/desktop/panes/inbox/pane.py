@@ -1,4 +1,4 @@
-"""The inbox over all workflows: what waits for its person, in the order it came, then what failed and what finished unseen."""
+"""The inbox over all workflows: what waits for the user, oldest first, then unseen failed and finished ones."""
 
 from __future__ import annotations
 
@@ -35,16 +35,18 @@ _News = tuple[Sequence["Workflow"], ...]
 NOTHING = (N_("Nothing is waiting for you"), N_("Questions, approvals, and what finished or failed appear here."))
 SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
 NEWEST = 200
-"""Workflows that are looked through for what ended unseen, the latest changed."""
+"""Number of most recently changed workflows searched for unseen ends."""
 MINUTE_MS = 60_000
 LEAST_CARD = 220
-"""Least height an approval gets in a low pane, in logical pixels at 100 %; then the list scrolls instead."""
+"""Minimum height of an approval in a low pane, in logical pixels at 100 %; below it the list scrolls."""
 
 
 class InboxPane(Pane):
-    """``question-inbox`` with ``pending-count``. The presenter and what it holds own the items; this pane lists those that are not open.
+    """``question-inbox`` with ``pending-count``.
 
-    A card lives as long as its item, with what is typed in it and with the keyboard.
+    The presenter and its parts own the items; this pane lists those that are not open.
+
+    A card lives as long as its item and preserves typed text and focus.
     """
 
     topics = ("workflow",)
@@ -87,7 +89,7 @@ class InboxPane(Pane):
         bind(self._show, on="language")
 
     def set_workflow(self, workflow_id: str) -> None:
-        """The inbox is the same for every workflow: it is read with the first."""
+        """Load with the first workflow; the inbox is the same for all."""
         self.workflow_id = workflow_id
         if not self._begun:
             self._begun = True
@@ -117,7 +119,7 @@ class InboxPane(Pane):
         self._show()
 
     def _waiting(self) -> list[_Waits]:
-        """Everything that waits, oldest first: when it came, its key, its workflow."""
+        """Everything that waits, oldest first: time, key, workflow."""
         presenter = self._presenter
         found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.listed()]
         found += [(group[0].created_at, key, group[0].workflow_id) for key, group in self._groups().items()]
@@ -125,7 +127,7 @@ class InboxPane(Pane):
         return sorted(found)
 
     def _groups(self) -> dict[str, tuple[ApprovalRequest, ...]]:
-        """The approvals as they are shown, by their keys."""
+        """The approvals as grouped on the screen, by key."""
         return {group_key(group): group for group in self._presenter.approvals.together()}
 
     def _show(self) -> None:
@@ -143,7 +145,7 @@ class InboxPane(Pane):
             card.set_where(self._names.get(workflow_id, "…"))
         shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards(news)])
         self._limit_cards()
-        self.setFocusProxy(shown[0] if shown else None)  # type: ignore[arg-type]  # the stubs do not know of None
+        self.setFocusProxy(shown[0] if shown else None)  # type: ignore[arg-type]  # the stubs do not allow None
         self._stack.setCurrentWidget(self._area if shown else self.empty)
         if self._presenter.dialog is not None:
             self.empty.set_texts(
@@ -158,8 +160,11 @@ class InboxPane(Pane):
         self.count.setAccessibleName(ngettext("{n} item is waiting for you", "{n} items are waiting for you", total))
 
     def _still(self, waiting: list[_Waits], news: _News) -> tuple[list[_Waits], _News]:
-        """What to show: all of it, but nothing above a card that somebody points at. What was answered goes at once."""
-        # An approval that others join has another key; when it came stays.
+        """What to show: everything, except new cards above the one under the pointer.
+
+        Answered ones disappear at once.
+        """
+        # An approval joined by others gets another key, but its time stays.
         after: list[object] = [*((when, workflow) for when, _key, workflow in waiting), *(each.id for each in chain(*news))]
         before = [each for each in self._places if each in after]
         if moved(before, after) and self._gate.holds():
@@ -170,10 +175,10 @@ class InboxPane(Pane):
         return waiting, news
 
     def _ended_cards(self, news: _News) -> list[list[NewsCard]]:
-        """What failed, and what finished."""
+        """Cards of failed and of finished workflows."""
         listed = {each.id for each in chain(*news)}
-        for gone in [each for each in self._ended if each not in listed]:
-            _drop(self._list, self._ended.pop(gone))
+        for key in [each for each in self._ended if each not in listed]:
+            _drop(self._list, self._ended.pop(key))
         for each in chain(*news):
             if (card := self._ended.get(each.id)) is None:
                 self._ended[each.id] = NewsCard(each, self.bridge, self._presenter, self._content)
@@ -182,7 +187,7 @@ class InboxPane(Pane):
         return [[self._ended[each.id] for each in found] for found in news]
 
     def _arrange(self, sections: Sequence[Sequence[QWidget]]) -> list[QWidget]:
-        """Put the cards in their order, with a heading for each section where something ended; gives the cards."""
+        """Order the cards under a heading per section of ended workflows; returns the cards."""
         headed = any(sections[1:])
         place = 0
         for heading, cards in zip(self._headings, sections, strict=True):
@@ -194,7 +199,7 @@ class InboxPane(Pane):
         return [card for cards in sections for card in cards]
 
     def lead_to(self, key: str) -> None:
-        """Give the keyboard to the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and bring it into view."""
+        """Focus the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and scroll to it."""
         self._gate.own()
         asked = key.removeprefix("approval:")
         found = (each for each in self._cards.values() if isinstance(each, ApprovalGroup) and each.holds(asked))
@@ -219,14 +224,14 @@ class InboxPane(Pane):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._show()
-        self._clock.start()  # the cards say how long they wait
+        self._clock.start()  # the cards show waiting times
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._clock.stop()
 
     def _limit_cards(self) -> None:
-        """An approval is no taller than the pane, so that its buttons are in view when it is."""
+        """Limit approvals to the pane's height, so that their buttons are visible."""
         room = max(self._area.viewport().height(), theme().px(LEAST_CARD))
         for card in self._cards.values():
             if isinstance(card, ApprovalCard | ApprovalGroup):

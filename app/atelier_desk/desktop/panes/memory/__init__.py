@@ -1,1 +1,1 @@
-"""The pane of memories."""
+"""The memory pane."""

@@ -1,4 +1,4 @@
-"""Memories that say the same or cannot both hold, two by two side by side: a person says which holds."""
+"""Resolving duplicate or contradicting memories: pairs side by side, from which the user selects one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ Undo = Callable[[], Awaitable[object]]
 
 
 class PairCard(Card):
-    """Two memories with ``tidy-first``, ``tidy-second`` and ``tidy-both``; once answered with what was done and ``tidy-undo`` instead.
+    """Two memories with ``tidy-first``, ``tidy-second`` and ``tidy-both``.
+
+    Once resolved, the result and ``tidy-undo``.
 
     Attributes:
-        pair: the memories as they were when the card was made.
-        undo: takes the answer back; None while there is none.
-        buttons: all of them, as the Tab key goes.
+        pair: the memories when the card was created.
+        undo: reverts the decision; None while there is none.
+        buttons: in tab order.
     """
 
     def __init__(self, pair: MemoryPair, dialog: TidyDialog, parent: QWidget) -> None:
@@ -66,11 +68,11 @@ class PairCard(Card):
         self.show_open()
 
     def show_open(self) -> None:
-        """The buttons that answer it."""
+        """Show the buttons that resolve the pair."""
         self._show(None, "", "")
 
     def show_answered(self, said: str, undo: Undo, gone: str = "") -> None:
-        """What was done, and the way back; the text of the memory that went is quieter."""
+        """Show the result and Undo; the deleted memory's text is dimmed."""
         self._show(undo, said, gone)
 
     def _show(self, undo: Undo | None, said: str, gone: str) -> None:
@@ -88,8 +90,10 @@ class PairCard(Card):
 
 
 class TidyDialog(QDialog):
-    """``memory-tidy``: a card a pair. An answered one stays in its place, where it can be taken back, until the dialog is closed; what was
-    answered by then, the undo of ``undo_on`` still brings back.
+    """``memory-tidy``: a card per pair.
+
+    A resolved card remains until the dialog is closed and can be undone. Afterwards, ``undo_on`` offers to undo the
+    decisions.
     """
 
     def __init__(self, bridge: Bridge, workflow_id: str, undo_on: QWidget) -> None:
@@ -138,7 +142,7 @@ class TidyDialog(QDialog):
         )
 
     def _order_tabs(self) -> None:
-        """The cards as they are shown, and Close after them, not before: it was made first."""
+        """Set the tab order: the cards as shown, then Close, which was created first."""
         before: QWidget = self._area
         for button in (*(each for card in self.cards for each in card.buttons), self._close):
             self.setTabOrder(before, button)
@@ -150,7 +154,7 @@ class TidyDialog(QDialog):
         self._pairs.insertWidget(place, card)
 
     def _replace(self, card: PairCard, pair: MemoryPair | None) -> None:
-        """What became of a pair by another's answer: one of its memories went, or became another."""
+        """Update a pair affected by another decision: one of its memories was deleted or replaced."""
         place = self.cards.index(card)
         self.cards.remove(card)
         self._pairs.removeWidget(card)
@@ -159,9 +163,8 @@ class TidyDialog(QDialog):
         if pair is not None:
             self._insert(place, pair)
 
-    # -- what a person says ------------------------------------------------------------------------------------------------------
     def keep_one(self, card: PairCard, kept: str, gone: str) -> None:
-        """Keep one memory of a pair, and forget the other."""
+        """Keep one memory of a pair and delete the other."""
         memories = self._bridge.engine.memories
 
         async def job() -> None:
@@ -172,7 +175,7 @@ class TidyDialog(QDialog):
         self.jobs.once(card, job)
 
     def keep_both(self, card: PairCard) -> None:
-        """Have both stand."""
+        """Keep both memories."""
         memories, ids = self._bridge.engine.memories, (card.pair.first.id, card.pair.second.id)
 
         async def job() -> None:
@@ -183,7 +186,7 @@ class TidyDialog(QDialog):
         self.jobs.once(card, job)
 
     def undo_answer(self, card: PairCard) -> None:
-        """Undo an answer."""
+        """Undo a decision."""
 
         async def job() -> None:
             if card.undo is not None:
@@ -194,7 +197,7 @@ class TidyDialog(QDialog):
         self.jobs.once(card, job)
 
     def _offer_undo(self) -> None:
-        """Hand what was answered to the window's undo: over this dialog its message could not be clicked."""
+        """Pass the decisions to the window's undo: a toast under this modal dialog could not be clicked."""
         jobs: Jobs = getattr(self._undo_on, "jobs", self.jobs)
 
         async def job(undo: Undo) -> None:

@@ -1,4 +1,4 @@
-"""The form of one memory, with where it came from."""
+"""The form of a memory, with its origin."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from atelier_desk.support.i18n import _, ngettext
 
 
 def split_tags(text: str) -> tuple[str, ...]:
-    """Tags from ``a, #b c``-like input: separated by commas, without the hash sign, each once."""
+    """Parse tags such as ``a, #b c``: separated by commas, without the hash sign, without duplicates."""
     return tuple(dict.fromkeys(tag.strip().lstrip("#").strip() for tag in text.split(",") if tag.strip().lstrip("#").strip()))
 
 
 def provenance(memory: Memory) -> str:
-    """Who wrote it and when, and how often it was found."""
+    """Author and date of a memory, and how often it was found."""
     by = {
         "user": _("Written by you, {time}"),
         "import": _("Imported, {time}"),
@@ -46,7 +46,7 @@ def provenance(memory: Memory) -> str:
 class MemoryDialog(FormDialog):
     """``memory-dialog``. ``accepted_fields(dict)``: content, tags, importance and, for a new one, type and scope.
 
-    Where there is no workflow, a new one can only belong to all of them.
+    Without a workflow, a new memory can only have the scope of all workflows.
     """
 
     accepted_fields = Signal(dict)
@@ -98,7 +98,7 @@ class MemoryDialog(FormDialog):
             signal.connect(self.check)
         self.finish(_("Add") if memory is None else _("Save"))
         self.content.setFocus()
-        self.content.moveCursor(QTextCursor.MoveOperation.End)  # one who edits adds to it more often than one writes before it
+        self.content.moveCursor(QTextCursor.MoveOperation.End)  # appending is more common than prepending
 
     def _type_chosen(self) -> None:
         if self._row is None:

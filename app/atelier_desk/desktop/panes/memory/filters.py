@@ -1,4 +1,4 @@
-"""Which memories are listed: one button with a menu of types, scopes and tags, and a line that says what is chosen."""
+"""The filters of the memory list: a button with a menu of types, scopes and tags, and a line with the selection."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 ANY: dict[str, object] = {"type": None, "scope": MemoryScope.BOTH, "tag": ""}
-"""The choice of each menu that leaves nothing out; it comes first."""
+"""The default choice of each menu, which filters nothing; it comes first."""
 _TITLES = {"type": N_("Type: {choice}"), "scope": N_("Scope: {choice}"), "tag": N_("Tag: {choice}")}
 _SCOPES = {
     MemoryScope.BOTH: N_("Everywhere"),
@@ -26,11 +26,11 @@ _SCOPES = {
 
 
 class MemoryFilters(QWidget):
-    """``memory-filters``: the line under the search, hidden while nothing is left out. ``button`` stands beside the search.
+    """``memory-filters``: the line below the search, hidden if nothing is filtered. ``button`` is beside the search.
 
-    Without a workflow there are only the memories of all: the line says so, and no other scope can be chosen.
+    Without a workflow only memories of all workflows exist: the line says so, and no other scope can be selected.
 
-    ``changed`` when a person chose something; ``choose`` does it for them.
+    ``changed`` is emitted when the user changes a filter; ``choose`` does so programmatically.
     """
 
     changed = Signal()
@@ -46,7 +46,7 @@ class MemoryFilters(QWidget):
         self._menu = QMenu(self.button)
         self.menus: dict[str, QMenu] = {}
         for name in ANY:
-            menu = QMenu(self._menu)  # made here: Qt's own objects can be lost to Python while they live
+            menu = QMenu(self._menu)  # created here: wrappers of objects created by Qt can be lost while those live
             self._menu.addMenu(menu)
             menu.setObjectName(f"memory-{name}-filter")
             self.menus[name] = menu
@@ -78,36 +78,36 @@ class MemoryFilters(QWidget):
 
     @property
     def active(self) -> bool:
-        """Whether something is left out."""
+        """Whether anything is filtered."""
         return any(self._chosen[name] != ANY[name] for name in ANY if name != "scope" or self._in_workflow)
 
     def set_in_workflow(self, on: bool) -> None:
-        """Whether a workflow is in view; its scope is kept for the next one."""
+        """Set whether a workflow is in view; the scope is remembered for the next one."""
         self._in_workflow = on
         self._fill("scope")
         self._show()
 
     @property
     def tags(self) -> tuple[str, ...]:
-        """The tags that can be chosen."""
+        """The selectable tags."""
         return self._tags
 
     def set_tags(self, tags: Sequence[str]) -> None:
-        """The tags in use; a chosen one that is gone stays on the list, so that it can be taken off."""
-        kept = (self.tag,) if self.tag and self.tag not in tags else ()
-        if (wanted := (*tags, *kept)) != self._tags:
+        """Set the tags in use; a selected tag no longer in use remains so that it can be deselected."""
+        selected = (self.tag,) if self.tag and self.tag not in tags else ()
+        if (wanted := (*tags, *selected)) != self._tags:
             self._tags = wanted
             self._fill("tag")
 
     def choose(self, name: str, value: object) -> None:
-        """Set one of type, scope and tag, and say so."""
+        """Set one of type, scope and tag, and emit ``changed``."""
         if self._chosen[name] != value:
             self._chosen[name] = value
             self._show()
             self.changed.emit()
 
     def clear(self) -> None:
-        """Leave nothing out; the keyboard goes back to the button, because the line goes away."""
+        """Remove all filters; the focus returns to the button, as the line is hidden."""
         if self.active:
             self._chosen = dict(ANY)
             self.button.setFocus()
@@ -135,7 +135,7 @@ class MemoryFilters(QWidget):
             menu.addAction(action)
 
     def _now(self, name: str) -> object:
-        """What is in force: the choice, but for the scope where there is none."""
+        """The effective value: the selected one, except for the scope without a workflow."""
         return self.scope if name == "scope" else self._chosen[name]
 
     def _word(self, name: str) -> str:
@@ -146,14 +146,14 @@ class MemoryFilters(QWidget):
             menu.setTitle(_(_TITLES[name], choice=self._word(name)).replace("&", "&&"))
             for action in menu.actions():
                 action.setChecked(action.data() == self._now(name))
-        said = " · ".join(self._word(name) for name in ANY if self._now(name) != ANY[name])
-        self._summary.setText(said)
+        text = " · ".join(self._word(name) for name in ANY if self._now(name) != ANY[name])
+        self._summary.setText(text)
         self._clear.setVisible(self.active)
-        self.setVisible(bool(said))
+        self.setVisible(bool(text))
         self._clear_action.setEnabled(self.active)
         self.button.set_icon("list-filter", "accent" if self.active else "muted")
-        self.button.describe(_("Filter: {choices}", choices=said) if said else _("Filter the memories"))
+        self.button.describe(_("Filter: {choices}", choices=text) if text else _("Filter the memories"))
 
     def query(self) -> dict[str, Any]:
-        """What the engine is asked for: ``scope``, ``type`` and ``tags``."""
+        """The query for the engine: ``scope``, ``type`` and ``tags``."""
         return {"scope": self.scope, "type": self.type, "tags": (self.tag,) if self.tag else ()}

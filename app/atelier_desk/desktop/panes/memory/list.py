@@ -1,4 +1,4 @@
-"""The list of memories: rows of two lines of text and one of facts; in a search also the score."""
+"""The list of memories: two lines of text, one of facts, and the score in a search."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from atelier_desk.support.text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
 MemoryRole = Qt.ItemDataRole.UserRole + 1
-"""A model index's ``MemoryRow``."""
+"""Model role of the ``MemoryRow``."""
 LINES = 2
 
 TYPE_WORDS = {
@@ -34,10 +34,10 @@ TYPE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class MemoryRow:
-    """A memory and, when it was found by a search, its score with every part.
+    """A memory, with its score and components if found by a search.
 
     Attributes:
-        moment: on a timeline, when it was last written; ``day`` stands over the first one of its day.
+        moment: on a timeline, its last change; ``day`` is shown above the first of each day.
     """
 
     memory: Memory
@@ -48,7 +48,7 @@ class MemoryRow:
 
 
 def facts(row: MemoryRow) -> str:
-    """Type, scope, tags and age in one line; on a timeline who wrote it and when, and how often it was found."""
+    """Type, scope, tags and age in one line; on a timeline author, time, and how often it was found."""
     memory = row.memory
     scope = _("all workflows") if memory.workflow_id is None else _("this workflow")
     if memory.proposed:
@@ -66,7 +66,7 @@ def facts(row: MemoryRow) -> str:
 
 
 def _trail(memory: Memory) -> list[str]:
-    """Who wrote it, whether it was changed since, and how many runs found it."""
+    """Author, whether it was changed since, and how many runs found it."""
     agent = memory.agent_source or _("an agent")
     who = {"user": _("by you"), "import": _("imported from a file")}.get(memory.source) or _("by {agent}", agent=agent)
     found = len(memory.retrieved_by)
@@ -78,7 +78,7 @@ def _trail(memory: Memory) -> list[str]:
 
 
 def on_timeline(rows: Sequence[MemoryRow], before: MemoryRow | None = None) -> list[MemoryRow]:
-    """The rows with their times, and the day over the first of each; ``before`` is the row above them."""
+    """The rows with times, and the date above the first of each day; ``before`` is the row above them."""
     last = before.memory.updated_at.astimezone().date() if before is not None else None
     dated = []
     for row in rows:
@@ -89,7 +89,7 @@ def on_timeline(rows: Sequence[MemoryRow], before: MemoryRow | None = None) -> l
 
 
 def score_parts(hit: MemoryHit) -> str:
-    """Each part of a score, 0–1, for people who want to know why it was found."""
+    """The components of a score, from 0 to 1, to explain why a memory was found."""
     parts = [
         (_("score"), hit.score),
         (_("relevance"), hit.relevance),
@@ -103,14 +103,14 @@ def score_parts(hit: MemoryHit) -> str:
 
 
 class MemoryModel(QAbstractListModel):
-    """Rows in the order they came."""
+    """Rows in the given order."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.rows: list[MemoryRow] = []
 
     def set_rows(self, rows: list[MemoryRow]) -> None:
-        """Replace the rows; a change of content alone keeps selection and scroll position."""
+        """Replace the rows; if only contents changed, selection and scroll position stay."""
         if rows and [row.memory.id for row in rows] == [row.memory.id for row in self.rows]:
             self.rows = rows
             self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
@@ -120,7 +120,7 @@ class MemoryModel(QAbstractListModel):
         self.endResetModel()
 
     def append(self, rows: list[MemoryRow]) -> None:
-        """A further page."""
+        """Append the next page."""
         if rows:
             self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(rows) - 1)
             self.rows = [*self.rows, *rows]
@@ -130,7 +130,7 @@ class MemoryModel(QAbstractListModel):
         return next((number for number, row in enumerate(self.rows) if row.memory.id == memory_id), -1)
 
     def remove(self, memory_id: str) -> None:
-        """Take a row away without reading the list again."""
+        """Remove a row without reloading the list."""
         number = self.row_of(memory_id)
         if number >= 0:
             self.beginRemoveRows(QModelIndex(), number, number)
@@ -156,15 +156,15 @@ class MemoryModel(QAbstractListModel):
 
 
 def list_row(row: MemoryRow) -> ListRow:
-    """Two lines of the content and one of facts; the score beneath, the day above."""
+    """Two lines of content and one of facts; score below, date above."""
     note = score_parts(row.hit) if row.hit is not None else ""
     return ListRow(row.memory.content[:400], facts=facts(row), note=note, heading=row.day, wrap=LINES)
 
 
 class MemoryListView(QListView):
-    """``memory-list``: Enter or double click opens, Delete deletes; ``end_reached`` asks for the next page.
+    """``memory-list``: Enter or double click opens, Delete deletes; ``end_reached`` requests the next page.
 
-    ``menu_requested`` asks for the menu of the current row, at this global position.
+    ``menu_requested`` requests the menu of the current row, at this global position.
     """
 
     menu_requested = Signal(QPoint)
@@ -183,7 +183,7 @@ class MemoryListView(QListView):
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
 
     def replace_rows(self, rows: list[MemoryRow]) -> None:
-        """New rows at the same place: the chosen memory and the scroll position stay, as far as they can."""
+        """Replace the rows; selection and scroll position stay as far as possible."""
         chosen, at = self.current_row(), self.verticalScrollBar().value()
         self.memories.set_rows(rows)
         if chosen is not None and (number := self.memories.row_of(chosen.memory.id)) >= 0:

@@ -1,4 +1,4 @@
-"""Memories of the workflow and of all workflows: search, filters, add, edit, delete with undo."""
+"""The memory pane: search, filter, add, edit, delete with undo."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 PAGE = 100
 DEBOUNCE_MS = 250
 COMPARE_MS = 2_000
-"""How long after a change memories are compared with one another: thousands take a second of a processor, and changes come in rows."""
+"""Milliseconds from a change to comparing memories: thousands take a second of CPU time, and changes come in bursts."""
 PAIRS = 50
-"""Pairs that are counted."""
+"""Maximum number of pairs counted."""
 SURE = 0.7
-"""Certainty of a hit that is shown at once, as agents are given by default: below it most have nothing to do with what was asked."""
+"""Minimum confidence of a result shown at once, the default for agents; most below are unrelated to the query."""
 SEARCH_WORDS = {
     "hybrid": N_("found by words and meaning"),
     "vector": N_("found by meaning"),
@@ -44,21 +44,23 @@ SEARCH_WORDS = {
 
 
 def _sure(hit: MemoryHit, query: str) -> bool:
-    """Whether a hit is about what was asked, or has those very words in its text or tags."""
+    """Whether a result is relevant: confident, or with the exact words in its text or tags."""
     words = query.casefold()
     return hit.certainty >= SURE or any(words in each.casefold() for each in (hit.memory.content, *hit.memory.tags))
 
 
 class MemoryPane(Pane):
-    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are read as the reader scrolls. ``memory-against`` and
-    ``memory-same`` say how many pairs wait to be tidied up; ``memory-less-sure`` shows what else a search found.
+    """``memory-pane`` with ``memory-search`` and ``memory-list``; pages of 100 are loaded while scrolling.
 
-    Without a workflow, where a new one is about to be started, it shows the memories of all workflows: those the new one will have.
+    ``memory-against`` and ``memory-same`` show the number of pairs to resolve; ``memory-less-sure`` shows further
+    results.
+
+    Without a workflow it shows the memories of all workflows, which a new workflow will have.
     """
 
     topics = ("memory",)
     message_requested = Signal(str, str)
-    """A message is to be shown: its workflow's id and its own, which may be empty."""
+    """Show a message: its workflow's id and its own, which may be empty."""
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -123,8 +125,6 @@ class MemoryPane(Pane):
         bind_text(self.heading, N_("MEMORY"))
         bind(self._show, on="language")
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def _query(self) -> dict[str, Any]:
         return {"workflow_id": self.workflow_id or None, **self.filters.query()}
 
@@ -139,13 +139,13 @@ class MemoryPane(Pane):
             self._compare.ask()
 
     def reload(self) -> None:
-        """Read from the start, or what is on screen again when only the memories changed."""
+        """Load from the start, or reload what is visible if only memories changed."""
         self._typing.stop()
         in_place, self._in_place = self._in_place, False
         self.jobs.start(self._load(self.workflow_id, in_place), "load")
 
     def _on_changed(self, topic: Topic, id: str) -> None:
-        # Vectors that are made anew say so several times a second, for minutes: no row changes by them.
+        # Re-embedding emits this several times a second, for minutes, without changing rows.
         if topic in self.topics and id != REEMBED and self._read:
             self._in_place = True
             self.schedule_reload()
@@ -191,17 +191,17 @@ class MemoryPane(Pane):
         self._typing.start()
 
     def _show_rest(self, number: int) -> None:
-        """That a search found others, which may have nothing to do with it."""
+        """Offer further results, which may be unrelated to the query."""
         self.less_sure.setVisible(number > 0)
         bind_text(self.less_sure, lambda: ngettext("Show {n} less certain", "Show {n} less certain", number))
 
     def _show_less_sure(self) -> None:
         self._all_hits = True
-        self.list.setFocus()  # the link goes away
+        self.list.setFocus()  # the link is hidden
         self.reload()
 
     async def _count_pairs(self) -> None:
-        if not self._narrowed and self.list.memories.rowCount() < 2:  # nothing is loaded to compare what is not there
+        if not self._narrowed and self.list.memories.rowCount() < 2:  # nothing to compare
             self._show_pairs(0, 0)
             return
         pairs = await self.bridge.engine.memories.pairs(self.workflow_id or None, PAIRS)
@@ -209,7 +209,7 @@ class MemoryPane(Pane):
         self._show_pairs(against, len(pairs) - against)
 
     def _show_pairs(self, against: int, same: int) -> None:
-        """That some wait for somebody to say which holds, or which of two is kept."""
+        """Show how many contradicting pairs and how many duplicates wait for the user."""
         self.against.setVisible(against > 0)
         self.same.setVisible(same > 0)
         bind_text(self.against, lambda: ngettext("{n} contradiction", "{n} contradictions", against))
@@ -225,7 +225,7 @@ class MemoryPane(Pane):
         return on_timeline(rows, self.list.memories.rows[-1] if offset else None)
 
     async def _first(self, filters: dict[str, Any]) -> list[MemoryRow]:
-        """The pinned ones, which stand above the others."""
+        """The pinned ones, which come first."""
         return [MemoryRow(memory, None, True) for memory in await self.bridge.engine.memories.list_pinned(**filters)]
 
     def _next_page(self) -> None:
@@ -240,7 +240,7 @@ class MemoryPane(Pane):
         self.list.memories.append(rows)
 
     async def _load_tags(self, workflow_id: str) -> None:
-        """The tags in use, most frequent first, kept as they were when there is nothing to say about them."""
+        """Load the tags in use, most frequent first; on failure the old ones stay."""
         described = await self.bridge.engine.memories.describe(workflow_id or None)
         self.filters.set_tags(list(described.get("tags") or []))
 
@@ -250,7 +250,7 @@ class MemoryPane(Pane):
 
     @property
     def _narrowed(self) -> bool:
-        """Words or filters leave some memories out."""
+        """Whether a search or filter hides memories."""
         return bool(self.search.text().strip()) or self.filters.active
 
     def _show(self) -> None:
@@ -263,20 +263,18 @@ class MemoryPane(Pane):
         else:
             self.empty.set_texts(N_("No memories yet"), N_("What you or your agents remember appears here."))
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def _row(self, memory_id: str) -> MemoryRow | None:
         number = self.list.memories.row_of(memory_id)
         return self.list.memories.rows[number] if number >= 0 else None
 
     def tidy(self) -> None:
-        """Show the memories that say the same or cannot both hold."""
+        """Show duplicate and contradicting memories."""
         from atelier_desk.desktop.panes.memory.cleanup import TidyDialog
 
         TidyDialog(self.bridge, self.workflow_id, self).open()
 
     def toggle_timeline(self) -> None:
-        """Between what there is, and when it was written by whom."""
+        """Switch between the plain list and the timeline."""
         self._on_timeline = not self._on_timeline
         self._show_timeline()
         self.reload()
@@ -287,7 +285,7 @@ class MemoryPane(Pane):
         bind_text(self.timeline, tip=tips[0] if self._on_timeline else tips[1])
 
     def open_origin(self, memory_id: str) -> None:
-        """Show where an agent wrote it."""
+        """Show the message in which an agent wrote the memory."""
 
         async def job() -> None:
             workflow_id, message_id = await self.bridge.engine.memories.written_in(memory_id)
@@ -296,7 +294,7 @@ class MemoryPane(Pane):
         self.jobs.once(("origin", memory_id), job)
 
     def accept_memory(self, memory_id: str) -> None:
-        """Say yes to what an agent wants remembered for all workflows."""
+        """Accept a memory proposed for all workflows."""
         self.jobs.once(("keep", memory_id), lambda: self._accept_memory(memory_id))
 
     async def _accept_memory(self, memory_id: str) -> None:
@@ -326,7 +324,7 @@ class MemoryPane(Pane):
         bind_text(self.on, tip=on[0] if self._is_on else on[1])
 
     def pin(self, memory_id: str) -> None:
-        """Keep a memory for good, or no longer."""
+        """Pin or unpin a memory; a pinned one never expires."""
         on = memory_id not in self._pinned
 
         async def job() -> None:
@@ -341,7 +339,7 @@ class MemoryPane(Pane):
         self._open_form(None, lambda fields: self.bridge.engine.memories.add(workflow_id=workflow_id, **fields))
 
     def edit(self, memory_id: str) -> None:
-        """Open a memory: its text, where it came from, and in a search why it was found."""
+        """Open a memory: text, origin, and in a search why it was found."""
         row = self._row(memory_id)
         if row is not None:
             self._open_form(row, lambda fields: self.bridge.engine.memories.update(memory_id, **fields))
@@ -362,7 +360,7 @@ class MemoryPane(Pane):
         dialog.open()
 
     def delete(self, memory_id: str) -> None:
-        """Forget a memory and offer to undo it."""
+        """Delete a memory and offer to undo it."""
         self.jobs.once(("delete", memory_id), lambda: self._delete(memory_id))
 
     async def _delete(self, memory_id: str) -> None:

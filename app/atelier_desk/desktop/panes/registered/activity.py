@@ -1,4 +1,4 @@
-"""The agents of a run and what they do."""
+"""The activity pane: agents of a run and their actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was sent to the model."""
+"""The context inspector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents changed in the folders they were granted."""
+"""The files pane: changes in granted folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents and the person keep."""
+"""The memory pane."""
 
 from __future__ import annotations
 

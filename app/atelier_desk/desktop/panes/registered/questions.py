@@ -1,4 +1,4 @@
-"""What waits for the person, and what failed or finished unseen."""
+"""The inbox: requests to the user, and unseen failed and finished workflows."""
 
 from __future__ import annotations
 

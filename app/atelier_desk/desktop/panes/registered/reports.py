@@ -1,4 +1,4 @@
-"""Reports that agents wrote."""
+"""The reports pane."""
 
 from __future__ import annotations
 

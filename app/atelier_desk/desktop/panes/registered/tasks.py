@@ -1,4 +1,4 @@
-"""The plan of the workflow."""
+"""The tasks pane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each agent did when."""
+"""The timeline pane."""
 
 from __future__ import annotations
 

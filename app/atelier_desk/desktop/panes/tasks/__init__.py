@@ -1,1 +1,1 @@
-"""The pane of tasks."""
+"""The tasks pane."""

@@ -1,4 +1,4 @@
-"""The form of one task: new or changed."""
+"""The form of a new or existing task."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ MOST_MINUTES = 1_000_000.0
 
 
 class TaskDialog(FormDialog):
-    """``task-dialog``. ``accepted_fields(dict)`` carries name, description, priority, dependencies and, for a known task, status; for a
-    completed one ``duration_ms`` too, when a person entered it."""
+    """``task-dialog``.
+
+    ``accepted_fields(dict)`` carries name, description, priority, dependencies and, for an existing task, status.
+
+    For a completed task also ``duration_ms``, if the user entered it.
+    """
 
     accepted_fields = Signal(dict)
 
@@ -63,7 +67,7 @@ class TaskDialog(FormDialog):
         self.name.setFocus()
 
     def _add_duration(self, task: Task | None) -> None:
-        """How long it took: only what is completed has taken its time."""
+        """Add the duration field, for completed tasks only."""
         self.duration = control(DoubleSpinBox(self), "task-duration")
         self.duration.setRange(0, MOST_MINUTES)
         self.duration.setDecimals(1)

@@ -1,4 +1,4 @@
-"""The list of tasks: model, rows and view. It draws and reorders; what a change means is the pane's business."""
+"""The list of tasks: model, rows and view. Changes are requested by signals and made by the pane."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
-"""A model index's ``TaskRow``."""
+"""Model role of the ``TaskRow``."""
 _MIME = "application/x-atelier-task"
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -49,12 +49,15 @@ STATUS_ICONS: dict[TaskStatus, tuple[str, Role]] = {
 
 
 def waits_text(row: TaskRow) -> str:
-    """``Waits for: A, B``, empty when it waits for nothing."""
+    """``Waits for: A, B``, empty without open dependencies."""
     return _("Waits for: {tasks}", tasks=", ".join(task.name for task in row.waits_for)) if row.waits_for else ""
 
 
 class TaskModel(QAbstractListModel):
-    """Rows of ``task_order.arrange``. ``move_requested(id, id before it or "")`` and ``rename_requested(id, name)`` ask for a change."""
+    """Rows of ``task_order.arrange``.
+
+    ``move_requested(id, id before it or "")`` and ``rename_requested(id, name)`` request changes.
+    """
 
     move_requested = Signal(str, str)
     rename_requested = Signal(str, str)
@@ -64,7 +67,7 @@ class TaskModel(QAbstractListModel):
         self.rows: list[TaskRow] = []
 
     def set_rows(self, rows: list[TaskRow]) -> None:
-        """Replace the rows; a change of content alone keeps selection and scroll position."""
+        """Replace the rows; if only contents changed, selection and scroll position stay."""
         if [row.task.id for row in rows] == [row.task.id for row in self.rows]:
             self.rows = rows
             if rows:
@@ -75,7 +78,7 @@ class TaskModel(QAbstractListModel):
         self.endResetModel()
 
     def row_of(self, task_id: str) -> int:
-        """The row of a task, -1 when it is not listed."""
+        """The row of a task, -1 if not listed."""
         return next((number for number, row in enumerate(self.rows) if row.task.id == task_id), -1)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
@@ -122,14 +125,17 @@ class TaskModel(QAbstractListModel):
         return data
 
     def dropMimeData(self, data: QMimeData, action: Qt.DropAction, row: int, column: int, parent: _Index) -> bool:
-        """Dropped between rows (``row``), on a row (``parent``) or below all. The order itself comes back with the next reload."""
+        """A drop between rows (``row``), on a row (``parent``) or below all.
+
+        The new order arrives with the next reload.
+        """
         task_id = bytes(data.data(_MIME).data()).decode()
         to = row if row >= 0 else (parent.row() if parent.isValid() else len(self.rows))
         self.move(task_id, to)
         return False
 
     def move(self, task_id: str, to: int) -> None:
-        """Ask for ``task_id`` to stand before row ``to``."""
+        """Request to move ``task_id`` before row ``to``."""
         ids = [row.task.id for row in self.rows]
         wanted = moved(ids, task_id, max(0, min(to, len(ids))))
         if task_id in ids and wanted != ids:
@@ -138,7 +144,7 @@ class TaskModel(QAbstractListModel):
 
 
 def list_row(row: TaskRow) -> ListRow:
-    """Icon, name, and under it what a blocked task waits for."""
+    """Icon and name, and below what a blocked task waits for."""
     icon, role = STATUS_ICONS[row.shown_status]
     colour: Role = "muted" if row.shown_status is TaskStatus.COMPLETED else "text"
     return ListRow(row.task.name, facts=waits_text(row), icon=icon, role=role, icon_action="status", colour=colour, depth=row.depth)
@@ -147,7 +153,7 @@ def list_row(row: TaskRow) -> ListRow:
 class TaskListView(QListView):
     """``task-list``. Keys: F2 renames, Enter opens, Space sets the status, Alt+Up and Alt+Down move, Delete deletes.
 
-    Signals carry the task's id; ``menu_requested`` asks for the menu of the current task, at this global position.
+    Signals carry the task's id; ``menu_requested`` requests the menu of the current task, at this global position.
     """
 
     menu_requested = Signal(QPoint)
@@ -171,25 +177,25 @@ class TaskListView(QListView):
         mark(self, "tasks")
 
     def current_row(self) -> TaskRow | None:
-        """The chosen task."""
+        """The selected task."""
         index = self.currentIndex()
         return index.data(TaskRole) if index.isValid() else None
 
     def select(self, task_id: str) -> None:
-        """Choose a task and bring it into view."""
+        """Select a task and scroll to it."""
         number = self.tasks.row_of(task_id)
         if number >= 0:
             self.setCurrentIndex(self.tasks.index(number))
 
     def move_current(self, by: int) -> None:
-        """One row up (-1) or down (1)."""
+        """Move the task one row up (-1) or down (1)."""
         row = self.current_row()
         if row is not None:
             number = self.tasks.row_of(row.task.id)
             self.tasks.move(row.task.id, number - 1 if by < 0 else number + 2)
 
     def event(self, event: QEvent) -> bool:
-        """F2 and Delete belong to the chosen task while the list has the keyboard, whatever the window does with them."""
+        """F2 and Delete act on the selected task while the list has the focus, overriding the window's shortcuts."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             own = event.key() in (Qt.Key.Key_F2, Qt.Key.Key_Delete)
             if own and self.current_row() is not None:

@@ -1,4 +1,4 @@
-"""How tasks are arranged in the pane: a tree by dependency, in the order a person dragged them into. No widgets."""
+"""Order of tasks in the pane: a tree by dependency, siblings in the order set by the user. No widgets."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from atelier_desk.domain.task import Task, TaskStatus
 
 MAX_INDENT = 3
-"""Levels that are indented; a longer chain stays at this level, or it would run out of the narrow pane."""
+"""Maximum indentation levels; longer chains are not indented further, as the pane is narrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """One line of the pane.
+    """A row of the pane.
 
     Attributes:
-        depth: 0 for a task that waits for nothing, at most ``MAX_INDENT``.
-        waits_for: the unfinished tasks it depends on; a task that has any is shown as blocked.
+        depth: 0 for a task without dependencies, at most ``MAX_INDENT``.
+        waits_for: its unfinished dependencies; with any, it is shown as blocked.
     """
 
     task: Task
@@ -26,7 +26,7 @@ class TaskRow:
 
     @property
     def shown_status(self) -> TaskStatus:
-        """The status on screen: open dependencies make a task that has not begun blocked."""
+        """The displayed status: a task that has not started is blocked while it has open dependencies."""
         if self.waits_for and self.task.status is TaskStatus.PENDING:
             return TaskStatus.BLOCKED
         return self.task.status
@@ -37,9 +37,9 @@ def _rank(task: Task) -> tuple[float, object, str]:
 
 
 def arrange(tasks: Iterable[Task]) -> list[TaskRow]:
-    """Rows from top to bottom: each task under the last of its dependencies, brothers in their dragged order.
+    """Rows from top to bottom: each task below the last of its dependencies, siblings in user order.
 
-    Dependencies that were deleted are ignored; a cycle (which the rules forbid) would be listed flat at the end and not lost.
+    Deleted dependencies are ignored; a cycle, which validation prevents, would be listed flat at the end.
     """
     ordered = sorted(tasks, key=_rank)
     by_id = {task.id: task for task in ordered}
@@ -66,20 +66,20 @@ def arrange(tasks: Iterable[Task]) -> list[TaskRow]:
 
 
 def progress(tasks: Iterable[Task]) -> tuple[int, int]:
-    """How many tasks are completed, and how many there are."""
+    """The number of completed tasks and of all."""
     every = list(tasks)
     return sum(task.status is TaskStatus.COMPLETED for task in every), len(every)
 
 
 def moved(ids: Sequence[str], task_id: str, to: int) -> list[str]:
-    """The order after ``task_id`` was dropped before the row that was at index ``to`` (``len(ids)`` = at the end)."""
+    """The order after ``task_id`` was dropped before the row at index ``to`` (``len(ids)``: at the end)."""
     before = [key for key in ids[:to] if key != task_id]
     after = [key for key in ids[to:] if key != task_id]
     return [*before, task_id, *after]
 
 
 def possible_dependencies(tasks: Iterable[Task], task: Task | None) -> list[Task]:
-    """Tasks that ``task`` may depend on without a cycle: all but itself and those that wait for it, directly or not."""
+    """Tasks on which ``task`` may depend without a cycle: not itself, nor those that depend on it, even indirectly."""
     every = sorted(tasks, key=_rank)
     if task is None:
         return every

@@ -1,4 +1,4 @@
-"""The tasks of a workflow: what its agent plans and its person adds."""
+"""The tasks of a workflow, planned by its agent or added by the user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TASK_EVENTS = frozenset({ChunkType.TASK_CREATE, ChunkType.TASK_UPDATE, ChunkTyp
 
 
 class TaskPane(Pane):
-    """``task-pane``: progress, the list, and everything that can be done to a task with mouse or keyboard."""
+    """``task-pane``: progress, the list, and all actions on tasks."""
 
     topics = ("task",)
 
@@ -62,8 +62,6 @@ class TaskPane(Pane):
         bind_text(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
         bind_text(self.list, name=N_("Tasks of this workflow"))
         bind(self._show, on="language")
-
-    # showing ------------------------------------------------------------------------------------------------------------------------
 
     def reload(self) -> None:
         self.jobs.start(self._load(self.workflow_id), "load")
@@ -99,8 +97,6 @@ class TaskPane(Pane):
         self._stack.setCurrentWidget(self.list if total else self.empty)
         self._add.setEnabled(bool(self.workflow_id))
         self.empty.button.setEnabled(bool(self.workflow_id))
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     def _task(self, task_id: str) -> Task | None:
         return next((task for task in self._tasks if task.id == task_id), None)
@@ -142,7 +138,7 @@ class TaskPane(Pane):
         self._do(self.bridge.engine.tasks.set_status(workflow_id, task_id, status))
 
     def toggle(self, task_id: str) -> None:
-        """Done becomes to do, anything else becomes done."""
+        """Mark a task as completed; a completed one as to do."""
         task = self._task(task_id)
         if task is not None:
             done = task.status is TaskStatus.COMPLETED
@@ -169,7 +165,7 @@ class TaskPane(Pane):
         self._do(self.bridge.engine.tasks.restore(task))
 
     def _do(self, work: Coroutine[Any, Any, object]) -> None:
-        """Do it and read the tasks again, also when it was refused: what is on screen must be true."""
+        """Perform a change and reload the tasks, also after an error: the list must be correct."""
 
         async def job() -> None:
             try:

@@ -1,1 +1,1 @@
-"""The pane of a team's time line."""
+"""The timeline pane."""

@@ -1,4 +1,4 @@
-"""The time axis of a timeline: where a moment lies, with long stretches in which nothing worked drawn short. No widgets."""
+"""The time axis of a timeline: positions of moments, with idle stretches shortened. No widgets."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 LEAST_GAP_MS = 4_000
 GAP_SHARE = 0.15
-"""A stretch without work is drawn short when it is longer than this share of all work, and than ``LEAST_GAP_MS``."""
+"""Idle stretches are shortened if longer than this share of all active time and than ``LEAST_GAP_MS``."""
 DRAWN_SHARE = 0.06
-"""How long it is drawn, as a share of all work."""
+"""The length of a shortened stretch as a share of all active time."""
 STEPS_MS = (
     *(10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 15_000, 30_000),
     *(60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000),
 )
-"""Distances between ticks that people read easily."""
+"""Readable distances between ticks, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of the axis: milliseconds since the start, and where they are drawn (in drawn milliseconds)."""
+    """A stretch of the axis: milliseconds since the start, and their position in drawn milliseconds."""
 
     start: float
     end: float
@@ -34,12 +34,12 @@ class Piece:
 
     @property
     def short(self) -> bool:
-        """Drawn shorter than it was."""
+        """Whether it is shortened."""
         return self.length < self.end - self.start
 
 
 class TimeAxis:
-    """Maps moments to drawn milliseconds; ``length`` is the whole, ``pieces`` follow each other without gaps."""
+    """Maps moments to drawn milliseconds; ``length`` is the total, ``pieces`` are contiguous."""
 
     def __init__(self, start: datetime, end: datetime, work: Iterable[tuple[datetime, datetime]] = ()) -> None:
         self.start = start
@@ -67,7 +67,7 @@ class TimeAxis:
         return at
 
     def drawn(self, moment: datetime) -> float:
-        """Where a moment lies, within 0 and ``length``."""
+        """The position of a moment, between 0 and ``length``."""
         if not self.pieces:
             return 0.0
         ms = min(max(0.0, (moment - self.start).total_seconds() * 1000), self.pieces[-1].end)
@@ -76,11 +76,11 @@ class TimeAxis:
 
     @staticmethod
     def step(px_per_ms: float, least_px: float) -> int:
-        """Milliseconds between two ticks that are ``least_px`` apart at least."""
+        """Milliseconds between two ticks that are at least ``least_px`` apart."""
         return next((step for step in STEPS_MS if step * px_per_ms >= least_px), STEPS_MS[-1])
 
     def ticks(self, px_per_ms: float, least_px: float) -> Iterator[tuple[float, float]]:
-        """Drawn place and real milliseconds since the start of each tick; none inside what is drawn short."""
+        """Drawn position and real milliseconds since the start of each tick; none in shortened stretches."""
         step = self.step(px_per_ms, least_px)
         last = -least_px
         for piece in self.pieces:
@@ -96,14 +96,14 @@ class TimeAxis:
 
 
 def axis_of(timeline: Timeline, now: datetime) -> TimeAxis:
-    """The axis of a team's timeline; what lasts goes on up to ``now``."""
+    """The axis of a team's timeline; running spans extend to ``now``."""
     end = timeline.end or max(now, timeline.start)
     spans = [span for run in timeline.runs for span in run.spans]
     return TimeAxis(timeline.start, end, ((span.start, span.end or end) for span in spans if span.kind in ("model", "tool")))
 
 
 def sub_rows(spans: Sequence[Span], now: datetime) -> list[int]:
-    """For each span of a lane the row in it where it is drawn: the first in which nothing overlaps it."""
+    """For each span of a lane its row: the first without an overlap."""
     ends: list[datetime] = []
     rows = []
     for span in spans:
@@ -120,7 +120,7 @@ def _ms(start: datetime, moment: datetime) -> float:
 
 
 def _merged(stretches: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Overlapping and touching stretches as one, in order."""
+    """Overlapping and adjacent stretches merged, in order."""
     merged: list[tuple[float, float]] = []
     for begin, end in sorted(each for each in stretches if each[1] >= each[0]):
         if merged and begin <= merged[-1][1]:

@@ -1,4 +1,4 @@
-"""What the colours of the timeline mean."""
+"""The legend of the timeline's colours."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _KEYS = (
     (N_("Waiting for you"), "person", True),
     (N_("Waiting"), "idle", True),
 )
-"""Words, look, and whether the edge is dashed."""
+"""Label, style, and whether the border is dashed."""
 
 
 class TimelineKey(QWidget):
-    """Small samples of the bars with their meaning, on one line unless it is given a narrower ``room``."""
+    """Samples of the bars with labels, on one line unless given a narrower ``room``."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,28 +33,28 @@ class TimelineKey(QWidget):
         bind(self.update)
 
     def set_room(self, width: int) -> None:
-        """Break into lines where one is wider than this; 0 puts all on one line."""
+        """Wrap to this width; 0 for a single line."""
         if width != self._room:
             self._room = width
             self.updateGeometry()
             self.update()
 
     def _places(self, room: int) -> list[tuple[int, int, str, int]]:
-        """Line, left edge, text and its length of each sample."""
-        metrics, look = QFontMetrics(theme().font(12)), theme()
+        """Line, left edge, text and text width of each sample."""
+        metrics, style = QFontMetrics(theme().font(12)), theme()
         placed: list[tuple[int, int, str, int]] = []
         line, x = 0, 0
         for words, *_rest in _KEYS:
             length = metrics.horizontalAdvance(_(words))
-            wide = look.px(16) + 5 + length
+            wide = style.px(16) + 5 + length
             if x and room and x + wide > room:
                 line, x = line + 1, 0
             placed.append((line, x, _(words), length))
-            x += wide + look.px(12)
+            x += wide + style.px(12)
         return placed
 
     def size_in(self, room: int) -> QSize:
-        """What it takes in a room of this width, 0 for any."""
+        """The size at this width, 0 for unlimited."""
         placed = self._places(room)
         width = max(x + theme().px(16) + 5 + length for _line, x, _text, length in placed)
         return QSize(width, (placed[-1][0] + 1) * theme().px(18))
@@ -66,16 +66,16 @@ class TimelineKey(QWidget):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look = theme()
+        style = theme()
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setFont(look.font(12))
-        wide, high, row = look.px(16), look.px(9), look.px(18)
+        painter.setFont(style.font(12))
+        wide, high, row = style.px(16), style.px(9), style.px(18)
         for (line, x, text, length), (_words, name, dashed) in zip(self._places(self._room), _KEYS, strict=True):
             ground, edge, _text = BAR_COLOURS[name]
-            painter.setPen(QPen(look.colour(edge), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
-            painter.setBrush(look.colour(ground))
+            painter.setPen(QPen(style.colour(edge), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine))
+            painter.setBrush(style.colour(ground))
             painter.drawRoundedRect(QRectF(x + 0.5, line * row + (row - high) / 2 + 0.5, wide - 1, high - 1), 3, 3)
-            painter.setPen(look.colour("muted"))
+            painter.setPen(style.colour("muted"))
             painter.drawText(QRectF(x + wide + 5, line * row, length + 2, row), int(Qt.AlignmentFlag.AlignVCenter), text)
         painter.end()

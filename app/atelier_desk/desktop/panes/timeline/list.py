@@ -1,4 +1,4 @@
-"""The timeline as a list: the same spans in the order they began, for the keyboard and for screen readers."""
+"""The timeline as a list: its spans in the order they began, for keyboard and screen readers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TimelineList(QListWidget):
         bind(self._write_all, on="language")
 
     def show_timeline(self, timeline: Timeline | None, now: datetime) -> None:
-        """List the spans; the current one stays, and rows of what was over already are left as they are."""
+        """List the spans; the current one stays current, and rows of completed spans are not touched."""
         self._timeline, self._now = timeline, now
         current = self.current()
         rows = [(run, span) for run in timeline.runs for span in run.spans] if timeline is not None else []
@@ -81,7 +81,7 @@ class TimelineList(QListWidget):
 
     @staticmethod
     def _write(item: QListWidgetItem, number: int, run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime) -> None:
-        """Give a row its words."""
+        """Set a row's texts."""
         icon, role = _ICONS[span.kind]
         name, _title, *facts = describe_span(run, span, timeline, now)
         item.setData(KeyRole, number)
@@ -93,7 +93,7 @@ class TimelineList(QListWidget):
         return self._spans[row] if 0 <= row < len(self._spans) else None
 
     def choose(self, span: Span | None) -> None:
-        """Make this span's row the current one, without announcing it."""
+        """Make this span's row current, without a signal."""
         self.blockSignals(True)
         wanted = span_key(span) if span is not None else None
         rows = (number for number, each in enumerate(self._spans) if span_key(each) == wanted)

@@ -1,4 +1,4 @@
-"""How the timeline is drawn: ruler, lanes, bars, and the names at the left that stay while it is scrolled."""
+"""Painting of the timeline: ruler, lanes, bars, and a fixed column of names."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 TICK_PX = 84
 INDENT = 12
 LABEL_FROM = 30
-"""Bars with less room than this for text, in pixels at 100 %, have none."""
+"""Minimum width of a bar with text, in pixels at 100 %."""
 THIN = 6
-"""Bars narrower than this have no rounded edge: a plain stripe is seen better, and painted faster."""
+"""Bars narrower than this have square corners: more visible, and faster to paint."""
 SHORTEST = 7
-"""Fewest letters of a cut title that still say something, the … counted."""
+"""Minimum length of an elided title, including the …."""
 RADIUS = 10
 STATUS_ICONS: dict[str, tuple[str, Role]] = {status: (icon, role) for status, (icon, role, _pill) in STATE_ICONS.items()}
 BarColours = tuple[QColor, QColor, QColor]
-"""Ground, edge and text of a bar."""
+"""Background, border and text colour of a bar."""
 BAR_COLOURS = {
     "failed": ("err_soft", "err", "err_text"),
     "model": ("accent_soft", "accent", "accent"),
@@ -40,18 +40,18 @@ BAR_COLOURS = {
     "person": ("warn_soft", "warn", "warn_text"),
     "idle": ("sunken", "field_border", "muted"),
 }
-"""Ground, edge and text by ``span_style``, as tokens of the theme."""
+"""Background, border and text by ``span_style``, as theme tokens."""
 
 
 def paint_timeline(painter: QPainter, scene: Scene) -> None:
-    """Paint the whole viewport."""
+    """Paint the complete viewport."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    look = theme()
+    style = theme()
     area = scene.area
     card = QPainterPath()
     card.addRoundedRect(QRectF(area).adjusted(0.5, 0.5, -0.5, -0.5), RADIUS, RADIUS)
-    painter.fillRect(area, look.colour("bg"))
-    painter.fillPath(card, look.colour("surface"))
+    painter.fillRect(area, style.colour("bg"))
+    painter.fillPath(card, style.colour("surface"))
     if scene.axis is not None:
         content = area.adjusted(scene.gutter, 0, -1, -1)
         painter.setClipRect(content)
@@ -60,46 +60,46 @@ def paint_timeline(painter: QPainter, scene: Scene) -> None:
         _paint_bars(painter, scene)
         painter.setClipping(False)
         _paint_names(painter, scene)
-        painter.fillRect(QRectF(0, scene.ruler - 1, area.width(), 1), look.colour("border"))
-        painter.fillRect(QRectF(scene.gutter - 1, 0, 1, area.height()), look.colour("border"))
-    painter.setPen(QPen(look.colour("accent" if scene.focused else "border"), 1))
+        painter.fillRect(QRectF(0, scene.ruler - 1, area.width(), 1), style.colour("border"))
+        painter.fillRect(QRectF(scene.gutter - 1, 0, 1, area.height()), style.colour("border"))
+    painter.setPen(QPen(style.colour("accent" if scene.focused else "border"), 1))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawPath(card)
 
 
 def _paint_grid(painter: QPainter, scene: Scene, axis: TimeAxis, content: QRect) -> None:
-    """Ruler, tick lines, lane separators, and a band with dashed edges where time is drawn short."""
-    look, origin, scale = theme(), scene.origin, scene.scale
-    painter.setFont(look.font(12))
-    taken: list[QRectF] = []
+    """Ruler, tick lines, lane separators, and a band with dashed edges for shortened stretches."""
+    style, origin, scale = theme(), scene.origin, scene.scale
+    painter.setFont(style.font(12))
+    used: list[QRectF] = []
     for piece in axis.pieces:
         if piece.short:
             band = QRectF(origin.x() + piece.at * scale, scene.ruler, piece.length * scale, content.height())
-            painter.fillRect(band, look.colour("bg"))
-            painter.setPen(QPen(look.colour("border"), 1, Qt.PenStyle.DashLine))
+            painter.fillRect(band, style.colour("bg"))
+            painter.setPen(QPen(style.colour("border"), 1, Qt.PenStyle.DashLine))
             for x in (band.left(), band.right()):
                 painter.drawLine(QPointF(x, scene.ruler), QPointF(x, content.bottom()))
             _paint_skipped(painter, scene, band, piece.end - piece.start)
-            taken.append(band)
-    step = axis.step(scale, look.px(TICK_PX))
-    for at, value in axis.ticks(scale, look.px(TICK_PX)):
+            used.append(band)
+    step = axis.step(scale, style.px(TICK_PX))
+    for at, value in axis.ticks(scale, style.px(TICK_PX)):
         x = origin.x() + at * scale
-        painter.setPen(look.colour("border"))
-        painter.drawLine(QPointF(x, scene.ruler - look.px(5)), QPointF(x, content.bottom()))
-        painter.setPen(look.colour("muted"))
+        painter.setPen(style.colour("border"))
+        painter.drawLine(QPointF(x, scene.ruler - style.px(5)), QPointF(x, content.bottom()))
+        painter.setPen(style.colour("muted"))
         text = tick_time(value, step)
         end = x + 4 + QFontMetrics(painter.font()).horizontalAdvance(text)
-        if end <= content.right() and not any(x + 4 < band.right() and end > band.left() for band in taken):
-            painter.drawText(QRectF(x + 4, 0, look.px(TICK_PX), scene.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
+        if end <= content.right() and not any(x + 4 < band.right() and end > band.left() for band in used):
+            painter.drawText(QRectF(x + 4, 0, style.px(TICK_PX), scene.ruler - 2), int(Qt.AlignmentFlag.AlignVCenter), text)
     painter.setClipRect(content.adjusted(0, scene.ruler, 0, 0))
-    painter.setPen(look.colour("border"))
+    painter.setPen(style.colour("border"))
     for lane in scene.lanes[1:]:
         y = origin.y() + lane.top
         painter.drawLine(QPointF(content.left(), y), QPointF(content.right(), y))
 
 
 def _paint_skipped(painter: QPainter, scene: Scene, band: QRectF, ms: float) -> None:
-    """Say in the ruler how long the stretch really was, where there is room for it."""
+    """Label a shortened stretch in the ruler with its real duration, if there is room."""
     text = f"⋯ {duration(ms)} ⋯"
     room = QRectF(band.left(), 0, band.width(), scene.ruler - 2)
     if QFontMetrics(painter.font()).horizontalAdvance(text) > room.width():
@@ -110,7 +110,7 @@ def _paint_skipped(painter: QPainter, scene: Scene, band: QRectF, ms: float) -> 
 
 
 def tick_time(ms: float, step: float) -> str:
-    """A tick's time since the start, as exact as the ``step`` between ticks asks for: 0, 50 ms, 2.5 s, 30 s, 1:30, 1:30.5, 2:00:00."""
+    """A tick's time since the start, in the precision of ``step``: 0, 50 ms, 2.5 s, 30 s, 1:30, 1:30.5, 2:00:00."""
     if not ms:
         return "0"
     places = 0 if step >= 1000 else 1 if step >= 100 else 2
@@ -126,10 +126,10 @@ def tick_time(ms: float, step: float) -> str:
 
 
 def _paint_bars(painter: QPainter, scene: Scene) -> None:
-    """The bars in sight; of those that are thinner than a pixel one a pixel."""
-    looks: dict[str, BarColours] = {}
+    """Paint the visible bars; of bars narrower than a pixel only one per pixel."""
+    colours: dict[str, BarColours] = {}
     for name, (ground, edge, text) in BAR_COLOURS.items():
-        looks[name] = (theme().colour(ground), theme().colour(edge), theme().colour(text))
+        colours[name] = (theme().colour(ground), theme().colour(edge), theme().colour(text))
     chosen, hovered, origin = scene.chosen, scene.hovered, scene.origin
     left, right = scene.gutter - origin.x(), scene.area.width() - origin.x()
     top, bottom = scene.ruler - origin.y(), scene.area.height() - origin.y()
@@ -145,9 +145,9 @@ def _paint_bars(painter: QPainter, scene: Scene) -> None:
             place = (int(rect.left()), int(rect.top()), name)
             if place not in drawn:
                 drawn.add(place)
-                painter.fillRect(rect, looks[name][1])
+                painter.fillRect(rect, colours[name][1])
         else:
-            _paint_bar(painter, bar, looks[name], left, hovered is not None and hovered.span is bar.span)
+            _paint_bar(painter, bar, colours[name], left, hovered is not None and hovered.span is bar.span)
     if chosen is not None:
         painter.setPen(QPen(theme().colour("text"), 2))
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -162,13 +162,13 @@ def _paint_bar(painter: QPainter, bar: Bar, look: BarColours, left: float, hover
     painter.setBrush(ground)
     painter.drawRoundedRect(bar.rect.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
     inner = bar.rect.adjusted(6, 0, -5, 0)
-    inner.setLeft(max(inner.left(), left + 6))  # the title stays in sight while the bar's beginning is scrolled away
+    inner.setLeft(max(inner.left(), left + 6))  # the title stays visible when the start of the bar is scrolled out
     if inner.width() >= theme().px(LABEL_FROM):
         _paint_label(painter, inner, visible(bar_title(bar.span)), text)
 
 
 def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -> None:
-    """The title inside a bar that has room; nothing rather than a stump of it."""
+    """The title inside a bar with enough room; omitted if it would be too short."""
     painter.setFont(theme().font(11, 500))
     shown = QFontMetrics(painter.font()).elidedText(title, Qt.TextElideMode.ElideRight, int(inner.width()))
     if shown != title and len(shown) < SHORTEST:
@@ -178,11 +178,11 @@ def _paint_label(painter: QPainter, inner: QRectF, title: str, colour: QColor) -
 
 
 def names_width(runs: Iterable[TimelineRun]) -> int:
-    """Pixels the column of names needs to show all of them whole."""
-    look = theme()
-    beside = look.px(14) + 2 * look.px(6) + 2
+    """Pixels the column of names needs to show all in full."""
+    style = theme()
+    margins = style.px(14) + 2 * style.px(6) + 2
     first, below = (QFontMetrics(_name_font(depth)) for depth in (0, 1))
-    return max((_indent(run) + beside + (below if run.depth else first).horizontalAdvance(visible(run.name)) for run in runs), default=0)
+    return max((_indent(run) + margins + (below if run.depth else first).horizontalAdvance(visible(run.name)) for run in runs), default=0)
 
 
 def _indent(run: TimelineRun) -> int:
@@ -194,22 +194,22 @@ def _name_font(depth: int) -> QFont:
 
 
 def _paint_names(painter: QPainter, scene: Scene) -> None:
-    look = theme()
+    style = theme()
     area = scene.area
     painter.setClipRect(QRect(0, scene.ruler, scene.gutter, area.height() - scene.ruler))
-    side = look.px(14)
+    side = style.px(14)
     for lane in scene.lanes:
         top = scene.origin.y() + lane.top
         if lane is not scene.lanes[0]:
-            painter.fillRect(QRectF(0, top - 0.5, scene.gutter, 1), look.colour("border"))
+            painter.fillRect(QRectF(0, top - 0.5, scene.gutter, 1), style.colour("border"))
         left = _indent(lane.run)
         icon, role = STATUS_ICONS.get(lane.run.status, ("circle", "muted"))
-        line = QRect(left, top + look.px(5), scene.gutter - left - look.px(6), look.px(20))
-        picture = look.pixmap(icon, role, side, painter.device().devicePixelRatioF())
+        line = QRect(left, top + style.px(5), scene.gutter - left - style.px(6), style.px(20))
+        picture = style.pixmap(icon, role, side, painter.device().devicePixelRatioF())
         painter.drawPixmap(line.left(), line.top() + (line.height() - side) // 2, picture)
-        line.setLeft(line.left() + side + look.px(6))
+        line.setLeft(line.left() + side + style.px(6))
         painter.setFont(_name_font(lane.run.depth))
-        painter.setPen(look.colour("text"))
+        painter.setPen(style.colour("text"))
         shown = QFontMetrics(painter.font()).elidedText(visible(lane.run.name), Qt.TextElideMode.ElideRight, line.width())
         painter.drawText(line, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), shown)
     painter.setClipping(False)

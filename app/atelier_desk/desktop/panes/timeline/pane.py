@@ -1,4 +1,7 @@
-"""What every agent of a run did when: lanes of model requests, tools, waits and pauses; from there to the agent, its context, a replay."""
+"""The timeline pane: lanes of model requests, tools, waits and pauses per agent.
+
+Each span leads to its agent, its context or a replay.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.team.views import Span, Timeline
 
 REFRESH_MS = 250
-"""Least time between two readings of a run that works: four a second."""
+"""Milliseconds between two loads for a running run: at most four a second."""
 LEAST_STATUS = 60
-"""Pixels at 100 % the line below keeps beside the key of the colours; where there is less the key goes on lines of its own."""
+"""Minimum pixels at 100 % of the status line beside the legend; with less, the legend gets its own lines."""
 KEY_LINES = 2
 LEAST_VIEW = 120
-"""The key takes so many lines of its own at most, and leaves the timeline this height, in pixels at 100 %; else it is not shown."""
+"""Minimum height of the timeline, in pixels at 100 %, above the legend's own lines; with less, the legend is hidden."""
 _SILENT = frozenset({ChunkType.TOKEN, ChunkType.REASONING, ChunkType.TOOL_PROGRESS, ChunkType.SUB_AGENT_PROGRESS, ChunkType.USAGE})
 
 
@@ -38,7 +41,7 @@ class TimelinePane(SeenPane):
 
     Signals:
         agent_requested: open the transcript of this run.
-        request_requested: show what was sent: run id and the number of the reply's event in it (0: the newest).
+        request_requested: show a request: run id and the number of the reply's event in it (0: the newest).
         replay_requested: workflow id, root run id, stream number.
         fork_requested: workflow id, stream number.
     """
@@ -104,7 +107,6 @@ class TimelinePane(SeenPane):
         self.view.activated.connect(self._open)
         self.list.span_activated.connect(self._open)
 
-    # -- reading --------------------------------------------------------------------------------------------------------------
     def set_workflow(self, workflow_id: str) -> None:
         if workflow_id != self.workflow_id:
             self.timeline = None
@@ -118,7 +120,7 @@ class TimelinePane(SeenPane):
         super().reload()
 
     def on_stream(self, event: StreamEvent) -> None:
-        """Something of the team happened: read again a moment later, when it can be seen."""
+        """Reload after an event of the team, while visible."""
         if event.workflow_id != self.workflow_id or event.chunk_type in _SILENT:
             return
         self._turns_stale = self._turns_stale or event.chunk_type is ChunkType.WORKFLOW_START
@@ -140,7 +142,6 @@ class TimelinePane(SeenPane):
             self.timeline = timeline
             self._show()
 
-    # -- showing --------------------------------------------------------------------------------------------------------------
     def _show(self) -> None:
         self.view.show_timeline(self.timeline)
         listed = self._as_list.isChecked()
@@ -155,7 +156,7 @@ class TimelinePane(SeenPane):
         self._update_status()
 
     def _update_status(self) -> None:
-        """The line below: the selected span, or what the keys do."""
+        """Set the status line: the selected span, or help on keys."""
         bar = self.view.chosen
         runs = self.timeline.runs if self.timeline is not None else ()
         self.status.setVisible(self.stack.currentWidget() is not self.empty)
@@ -166,7 +167,7 @@ class TimelinePane(SeenPane):
             self.status.setText(ngettext("{n} agent", "{n} agents", len(runs)))
 
     def _place_key(self) -> None:
-        """Beside the line below where there is room for both, else under it, as long as the timeline keeps its height."""
+        """Put the legend beside the status line if there is room, else below it, if the timeline keeps its height."""
         margins = self.frame.contentsMargins()
         room = self.width() - margins.left() - margins.right()
         beside = self.key.size_in(0).width() + 12 + theme().px(LEAST_STATUS) <= room
@@ -179,42 +180,42 @@ class TimelinePane(SeenPane):
         self.key.setVisible(self.stack.currentWidget() is self.view and (beside or fits))
 
     def _switch(self) -> None:
-        """Bars or list; the selected span stays selected and the keyboard goes along."""
+        """Switch between bars and list; selection and focus are preserved."""
         chosen = self.view.chosen
         self._show()
-        (self.list if self._as_list.isChecked() else self.view).setFocus()  # a list that gets it takes its first row
+        # A list that gets the focus selects its first row.
+        (self.list if self._as_list.isChecked() else self.view).setFocus()
         span = chosen.span if chosen is not None else None
         self.list.choose(span)
         self.view.choose(span)
         self._update_status()
 
     def _on_listed(self, span: Span) -> None:
-        """The row the list is on is what the menu and the line below are about."""
+        """Use the current row of the list for menu and status line."""
         self.view.choose(span)
         self._update_status()
 
-    # -- doing ----------------------------------------------------------------------------------------------------------------
     def _open(self, span: Span) -> None:
-        """Enter on a span: what was sent for a model request, else the agent."""
+        """Enter on a span: the request of a model span, else the agent."""
         if span.kind == "model" and span.end is not None:
             self.request_requested.emit(span.run_id, span.event_seq)
         else:
             self.agent_requested.emit(span.run_id)
 
     def menu_for(self, span: Span) -> QMenu:
-        """What can be done from a span."""
-        look = theme()
+        """The context menu of a span."""
+        style = theme()
         menu = QMenu(self)
         menu.setObjectName("timeline-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         sub_agent = self.timeline is not None and span.run_id != self.timeline.root_run_id
-        opened = menu.addAction(look.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id))
+        opened = menu.addAction(style.icon("users"), _("Open this agent"), lambda: self.agent_requested.emit(span.run_id))
         opened.setEnabled(sub_agent)
         seq = span.event_seq if span.kind == "model" and span.end is not None else 0
-        menu.addAction(look.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq))
+        menu.addAction(style.icon("layers"), _("Show what was sent"), lambda: self.request_requested.emit(span.run_id, seq))
         menu.addSeparator()
-        replay = menu.addAction(look.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
-        fork = menu.addAction(look.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq))
+        replay = menu.addAction(style.icon("history"), _("Replay from here"), lambda: self._emit_replay(span.seq))
+        fork = menu.addAction(style.icon("git-branch"), _("Fork from here"), lambda: self.fork_requested.emit(self.workflow_id, span.seq))
         replay.setEnabled(span.seq > 0)
         fork.setEnabled(span.seq > 0)
         return menu

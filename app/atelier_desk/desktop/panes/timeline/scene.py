@@ -1,4 +1,4 @@
-"""What a timeline draws, as plain data: lanes, bars, how they are scrolled and scaled, and which span is which."""
+"""The data a timeline draws: lanes, bars, scroll position, scale and selection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FAILED = frozenset({"error", "timeout", "cut_off", "unknown", "rejected"})
 
 @dataclass(slots=True)
 class Bar:
-    """A span in its lane, in content coordinates: the whole timeline without scrolling."""
+    """A span in its lane, in content coordinates, that is without scrolling."""
 
     run: TimelineRun
     span: Span
@@ -35,13 +35,13 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """Everything one painting needs.
+    """All data for one painting.
 
     Attributes:
-        area: the viewport; ``origin`` is where content coordinate (0, 0) is in it.
+        area: the viewport; ``origin`` is the position of content coordinate (0, 0) in it.
         gutter, ruler: pixels at the left for names, and at the top for times.
-        scale: pixels a drawn millisecond of ``axis``; None while there is no timeline.
-        focused: the keyboard is in it.
+        scale: pixels per drawn millisecond of ``axis``; None without a timeline.
+        focused: the timeline has the focus.
     """
 
     area: QRect
@@ -58,12 +58,12 @@ class Scene:
 
 
 def span_key(span: Span) -> SpanKey:
-    """What tells a span from the others, also after another reading."""
+    """Identifies a span, also after a reload."""
     return span.run_id, span.seq, span.event_seq, span.kind, span.call_id
 
 
 def span_style(span: Span) -> str:
-    """Which of the looks a span has: failed, model, tool, person (somebody is waited for) or idle."""
+    """A span's style: failed, model, tool, person (waiting for someone) or idle."""
     if span.status in _FAILED:
         return "failed"
     if span.kind in ("model", "tool"):
@@ -72,5 +72,5 @@ def span_style(span: Span) -> str:
 
 
 def is_dashed(span: Span) -> bool:
-    """Nothing was done in it: its edge is dashed."""
+    """Whether nothing was done in it: its border is dashed."""
     return span.kind in ("wait", "paused")

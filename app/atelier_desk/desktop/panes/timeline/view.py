@@ -1,4 +1,4 @@
-"""The timeline itself: one lane an agent, a bar for every stretch of its time. Painted; its list alternative is ``timeline_list``."""
+"""The timeline: a lane per agent, a bar per span. Painted; its accessible alternative is ``timeline_list``."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
 ROW, BAR, RULER = 20, 14, 24
 """Height of a row of bars, of a bar, and of the ruler, in pixels at 100 %."""
 MOST_ROWS = 4
-"""Rows of one lane; what overlaps more shares the last."""
+"""Maximum rows of a lane; further overlapping spans share the last."""
 NAMES_SHARE = 0.26
 ZOOM = 1.5
 CLOCK_MS = 250
-"""How often what lasts is drawn longer: four times a second."""
+"""Milliseconds between two redraws of running spans: four a second."""
 
 
 class TimelineView(QAbstractScrollArea):
-    """``timeline-view``. Arrows choose a span, + and - zoom, 0 fits, Ctrl and the wheel zoom at the pointer, the menu key gives the menu.
+    """``timeline-view``. Arrows select a span, + and - zoom, 0 fits, Ctrl and the wheel zoom at the pointer.
 
     Signals:
-        span_chosen: the span selected with the pointer or the keyboard.
+        span_chosen: the span selected with pointer or keyboard.
         menu_requested: the context menu of the selected span, at this global position.
         activated: Enter or a double click on the selected span.
     """
@@ -80,9 +80,8 @@ class TimelineView(QAbstractScrollArea):
         bind_text(self, name=N_("Timeline of the run"))
         bind(self._describe_chosen)
 
-    # -- content --------------------------------------------------------------------------------------------------------------
     def show_timeline(self, timeline: Timeline | None) -> None:
-        """Draw this team; zoom, place and selection stay while it is the same one."""
+        """Show this team; zoom, position and selection stay for the same team."""
         if timeline is None or self.timeline is None or timeline.root_run_id != self.timeline.root_run_id:
             self.zoom, self._chosen = 1.0, None
         self.timeline = timeline
@@ -90,7 +89,7 @@ class TimelineView(QAbstractScrollArea):
         self._turn_clock()
 
     def _turn_clock(self) -> None:
-        """Draw what lasts longer and longer, but only while somebody can see it."""
+        """Redraw running spans, only while visible."""
         lasts = self.timeline is not None and self.timeline.end is None
         if not lasts or not self.isVisible():
             self._clock.stop()
@@ -103,16 +102,15 @@ class TimelineView(QAbstractScrollArea):
         return next((bar for bar in self.bars if span_key(bar.span) == self._chosen), None)
 
     def choose(self, span: Span | None) -> None:
-        """Select a span, without announcing it, and bring it into view."""
+        """Select a span without a signal, and scroll to it."""
         self._chosen = span_key(span) if span is not None else None
         self._describe_chosen()
         self._reveal()
         self.viewport().update()
 
-    # -- geometry -------------------------------------------------------------------------------------------------------------
     @property
     def gutter(self) -> int:
-        """Pixels for the agents' names at the left: a share of the width, which large text may exceed for names that need it."""
+        """Width in pixels of the names: a share of the view, which large text may exceed if needed."""
         share = self.viewport().width() * NAMES_SHARE
         grown = min(self._names, round(share * (1 + (theme().scale - 1) * 0.6)))
         return max(theme().px(90), min(theme().px(200), max(round(share), grown)))
@@ -123,7 +121,7 @@ class TimelineView(QAbstractScrollArea):
 
     @property
     def scale(self) -> float:
-        """Pixels a drawn millisecond."""
+        """Pixels per drawn millisecond."""
         room = self.viewport().width() - self.gutter - theme().px(20)
         return max(40, room) * self.zoom / (self.axis.length if self.axis is not None else 1.0)
 
@@ -174,11 +172,11 @@ class TimelineView(QAbstractScrollArea):
         down.setSingleStep(theme().px(ROW))
 
     def origin(self) -> QPoint:
-        """Where content coordinate (0, 0) is in the viewport."""
+        """Position of content coordinate (0, 0) in the viewport."""
         return QPoint(self.gutter + theme().px(6) - self.horizontalScrollBar().value(), self.ruler - self.verticalScrollBar().value())
 
     def bar_at(self, position: QPoint) -> Bar | None:
-        """The bar under a place of the viewport; narrow ones are easier to hit than they look."""
+        """The bar at a viewport position; narrow bars have a larger hit area."""
         if position.x() < self.gutter or position.y() < self.ruler:
             return None
         place = (position - self.origin()).toPointF()
@@ -186,7 +184,7 @@ class TimelineView(QAbstractScrollArea):
         return min(hits, key=lambda bar: abs(bar.rect.center().x() - place.x()), default=None)
 
     def lane_at(self, position: QPoint) -> Lane | None:
-        """The lane under a place of the viewport."""
+        """The lane at a viewport position."""
         y = position.y() - self.origin().y()
         return next((lane for lane in self.lanes if position.y() >= self.ruler and lane.top <= y < lane.top + lane.height), None)
 
@@ -204,9 +202,8 @@ class TimelineView(QAbstractScrollArea):
         elif rect.bottom() > room.bottom():
             down.setValue(down.value() + rect.bottom() - room.bottom() + theme().px(5))
 
-    # -- zoom -----------------------------------------------------------------------------------------------------------------
     def zoom_by(self, factor: float, at: int | None = None) -> None:
-        """Zoom around a place of the viewport (its middle by default), from the whole run to a thousandth of it."""
+        """Zoom around a viewport position (default: centre), from the complete run to a thousandth of it."""
         if self.axis is None:
             return
         across = self.horizontalScrollBar()
@@ -218,20 +215,18 @@ class TimelineView(QAbstractScrollArea):
         self.viewport().update()
 
     def fit(self) -> None:
-        """The whole run."""
+        """Show the complete run."""
         self.zoom = 1.0
         self._lay_out()
 
-    # -- words ----------------------------------------------------------------------------------------------------------------
     def describe(self, bar: Bar, separator: str = ", ") -> str:
-        """A bar in words: who, what, how long, how it went, when."""
+        """A bar in words: agent, action, duration, outcome, time."""
         return separator.join(describe_span(bar.run, bar.span, self.timeline, self.now()))
 
     def _describe_chosen(self) -> None:
         bar = self.chosen
         self.setAccessibleDescription(visible(self.describe(bar) if bar is not None else ""))
 
-    # -- events ---------------------------------------------------------------------------------------------------------------
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             bar = self.bar_at(event.pos())
@@ -304,7 +299,7 @@ class TimelineView(QAbstractScrollArea):
             super().keyPressEvent(event)
 
     def _neighbour(self, key: Qt.Key) -> Bar | None:
-        """The bar an arrow leads to."""
+        """The bar an arrow key leads to."""
         moves = {Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End}
         if key not in moves or not self.bars:
             return None
@@ -329,7 +324,7 @@ class TimelineView(QAbstractScrollArea):
         painter.end()
 
     def scene(self) -> Scene:
-        """What is drawn now."""
+        """The current scene."""
         return Scene(
             area=self.viewport().rect(),
             origin=self.origin(),
@@ -362,7 +357,7 @@ class TimelineView(QAbstractScrollArea):
 
 
 def describe_span(run: TimelineRun, span: Span, timeline: Timeline | None, now: datetime) -> list[str]:
-    """Who, what, how long and how it went, and when it began: one line each."""
+    """Agent, action, duration and outcome, and start: one line each."""
     until = span.end or max(now, span.start)
     took = duration((until - span.start).total_seconds() * 1000)
     title = span_title(span)

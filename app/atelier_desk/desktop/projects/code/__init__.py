@@ -1,1 +1,1 @@
-"""The source of what was found, with its outline, and who calls whom."""
+"""The source of an entity, with outline, callers and callees."""

@@ -1,4 +1,4 @@
-"""Opens a text in the system's editor. Never by what double-clicking it would do: on some systems that runs a script."""
+"""Opens a text in the system's editor. Not by its default action, which on some systems runs scripts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtGui import QDesktopServices
 
 
 def open_text(path: Path) -> bool:
-    """Show a text file in the program for texts; False when none could be started."""
+    """Open a text file in the default editor; False if none could be started."""
     if not path.is_file():
         return False
     if sys.platform == "win32":

@@ -1,4 +1,4 @@
-"""The scopes of a file as a tree, and lists of other places: who calls this, what it calls."""
+"""The scopes of a file as a tree, and lists of callers and callees."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from atelier_desk.support.text import visible
 
 OUTLINED = (EntityKind.SCOPE, EntityKind.SECTION, EntityKind.PAGE)
 ROWS = 5
-"""Most of a list of places that are shown without scrolling."""
+"""Maximum rows of a list of places without scrolling."""
 
 
 class Outline(QTreeWidget):
-    """``code-outline``: a scope under the one that contains it, in the order of their lines.
+    """``code-outline``: scopes nested and ordered by line.
 
     Signals:
-        entity_chosen: this ``Entity``, by pointer or keyboard.
+        entity_chosen: this ``Entity`` was selected.
     """
 
     entity_chosen = Signal(object)
@@ -51,7 +51,7 @@ class Outline(QTreeWidget):
         bind_text(self, name=N_("Outline of the file"))
 
     def show_entities(self, entities: Sequence[Entity]) -> None:
-        """The parts of one file."""
+        """Show the entities of a file."""
         self.clear()
         self._items, self._entities = {}, {}
         parts = sorted((each for each in entities if each.kind in OUTLINED), key=lambda each: (each.start_line, -each.end_line))
@@ -70,7 +70,7 @@ class Outline(QTreeWidget):
         self._apply_style()
 
     def mark_entity(self, entity_id: str) -> None:
-        """Select a part, without announcing it."""
+        """Select an entity, without signals."""
         item = self._items.get(entity_id)
         if item is None:
             self.clearSelection()
@@ -79,7 +79,7 @@ class Outline(QTreeWidget):
             self.scrollToItem(item)
 
     def at_line(self, line: int) -> Entity | None:
-        """The innermost part that a line is in."""
+        """The innermost entity that contains a line."""
         around = [each for each in self._entities.values() if each.start_line <= line <= each.end_line]
         return min(around, key=lambda each: each.end_line - each.start_line, default=None)
 
@@ -87,17 +87,17 @@ class Outline(QTreeWidget):
         self.entity_chosen.emit(self._entities[str(item.data(0, KeyRole))])
 
     def _apply_style(self) -> None:
-        look = theme()
-        side = look.px(14)
+        style = theme()
+        side = style.px(14)
         self.setIconSize(QSize(side, side))
         for key, item in self._items.items():
             kind = self._entities[key].kind
-            item.setIcon(0, icons.tinted(KIND_ICONS[kind], getattr(look.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)))
-            item.setSizeHint(0, QSize(0, look.px(26)))
+            item.setIcon(0, icons.tinted(KIND_ICONS[kind], getattr(style.tokens, KIND_COLOURS[kind]), side, (self.devicePixelRatioF(),)))
+            item.setSizeHint(0, QSize(0, style.px(26)))
 
 
 class PlaceList(QWidget):
-    """A heading and the entities under it; hidden while there are none.
+    """A heading with entities below; hidden if empty.
 
     Signals:
         entity_chosen: this ``Entity``.
@@ -119,7 +119,7 @@ class PlaceList(QWidget):
         self.hide()
 
     def show_places(self, places: Sequence[tuple[Entity, float]]) -> None:
-        """Entities, and how sure it is that they are meant (0–1)."""
+        """Show entities with the confidence of each match (0–1)."""
         self.list.clear()
         self._entities = {each.id: each for each, _sure in places}
         for each, sure in places:

@@ -1,4 +1,4 @@
-"""The page of a source: its text, its outline, and for the part that is chosen who calls it and what it calls."""
+"""The source page: text, outline, and callers and callees of the selected entity."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 SIDE = 250
-"""Of the column beside the text, in pixels at 100 %."""
+"""Width of the column beside the text, in pixels at 100 %."""
 SIDE_FROM = 600
 PARTS = 1_000
-"""Most parts of a file in the outline."""
+"""Maximum entities of a file in the outline."""
 CALLS = 100
 BACK = 50
-"""Places that Back remembers."""
+"""Size of the history for Back."""
 HOLDERS = (EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.PAGE)
 
 
@@ -93,7 +93,7 @@ class CodePage(QWidget):
         self.back.setShortcut("Alt+Left")
         self.back.setEnabled(False)
         self.place = control(ElidedLabel("", self, Qt.TextElideMode.ElideLeft), "code-place", look="strong")
-        look = control(
+        layout_button = control(
             IconButton("search", parent=self), "code-find-open", tip=N_("Find in this file"), keys="Ctrl+F", on=self.open_find_bar
         )
         self.graph = control(QPushButton(self), "code-graph", N_("Graph"), on=self._show_graph)
@@ -106,10 +106,10 @@ class CodePage(QWidget):
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
         self.side_button = control(IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side)
-        return fill(QHBoxLayout(), self.back, (self.place, 1), look, copy, self.graph, self.editor, self.side_button, spacing=6)
+        return fill(QHBoxLayout(), self.back, (self.place, 1), layout_button, copy, self.graph, self.editor, self.side_button, spacing=6)
 
     def show_projects(self, projects: Sequence[Project]) -> None:
-        """The projects there are; what is shown of one that was deleted goes."""
+        """Set the projects; a source of a deleted one is closed."""
         self.projects = {each.id: each for each in projects}
         self._before = [each for each in self._before if each.project_id in self.projects]
         self.back.setEnabled(bool(self._before))
@@ -119,12 +119,12 @@ class CodePage(QWidget):
             self._stack.setCurrentWidget(self.empty)
 
     def open_find_bar(self) -> None:
-        """Open the bar; a part of a line that is chosen is looked for."""
+        """Open the find bar with the selected text of a line."""
         chosen = self.text.textCursor().selectedText()
         self.finder.enter("" if "\u2029" in chosen else chosen)
 
     def _find(self, *, move: bool = True) -> None:
-        """Mark what is looked for; the first place from the top of what is in view on is gone to, unless it should stay where it is."""
+        """Highlight matches and go to the first one below the top of the view, unless the view should stay."""
         found = self.text.places_of(self.finder.needle)
         self.text.show_found(found)
         top = self.text.firstVisibleBlock().position()
@@ -133,16 +133,14 @@ class CodePage(QWidget):
             self.text.show_match(at, move=False)
         self.finder.show_found(len(found), at, more=self.text.found_more, move=move)
 
-    # -- opening ----------------------------------------------------------------------------------------------------------------
-
     def show_entity(self, entity: Entity, *, remember: bool = True) -> None:
-        """Open its file at its lines."""
+        """Open an entity's file at its lines."""
         if remember and self.entity is not None and self.entity.id != entity.id:
             self._before = [*self._before[1 - BACK :], self.entity]
         self.jobs.start(self._open(entity), "open")
 
     def go_back(self) -> None:
-        """To the place before."""
+        """Go back to the previous place."""
         if self._before:
             self.show_entity(self._before.pop(), remember=False)
 
@@ -150,9 +148,9 @@ class CodePage(QWidget):
         text, first, last = await self._read(entity)
         self.entity = entity
         self._stack.setCurrentWidget(self._shown)
-        whole = entity.kind in HOLDERS
-        coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # its cells are shown, and no JSON
-        self.text.show_source(text, coloured, 0 if whole else first, 0 if whole else last)
+        complete = entity.kind in HOLDERS
+        coloured = f"{entity.path}.py" if entity.language == "notebook" else entity.path  # cells are shown, not JSON
+        self.text.show_source(text, coloured, 0 if complete else first, 0 if complete else last)
         self._find(move=False)
         self._update_place()
         self.back.setEnabled(bool(self._before))
@@ -164,7 +162,7 @@ class CodePage(QWidget):
         await self._show_calls(entity)
 
     def refresh(self) -> None:
-        """Show the file as it is now, if it has another text than what is shown."""
+        """Reload the file if its text changed."""
         if self.entity is not None and self.isVisible():
             self.jobs.once(("refresh", self.entity.id), self._renew)
 
@@ -175,16 +173,16 @@ class CodePage(QWidget):
         holder = self._holder or entity
         try:
             text, first, last = await self._read(entity)
-        except AtelierError:  # the part that was chosen is gone from the file, or the file itself is
+        except AtelierError:  # the selected entity, or its file, no longer exists
             try:
                 text, first, last = (await self._read(holder))[0], 0, 0
             except AtelierError:
                 return
         if entity is not self.entity or text == self.text.toPlainText():
             return
-        whole = entity.kind in HOLDERS
-        self.text.renew(text, 0 if whole else first, 0 if whole else last)
-        if first and not whole:
+        complete = entity.kind in HOLDERS
+        self.text.renew(text, 0 if complete else first, 0 if complete else last)
+        if first and not complete:
             self.entity = entity = entity.model_copy(update={"start_line": first, "end_line": last})
             self._update_place()
         self._find(move=False)
@@ -194,7 +192,7 @@ class CodePage(QWidget):
             await self._show_calls(entity)
 
     async def _read(self, entity: Entity) -> tuple[str, int, int]:
-        """The text of its file with the lines of the entity; of a page from the web, or of a PDF, what was read of it."""
+        """The text of its file with the entity's lines; for a web page or PDF, the extracted text."""
         try:
             text, first, last = await self.bridge.engine.projects.source(entity.id)
         except UsageError:
@@ -205,7 +203,7 @@ class CodePage(QWidget):
         return text, first, last
 
     async def _parts(self, entity: Entity) -> list[Entity]:
-        """What the file of an entity contains."""
+        """The entities in an entity's file."""
         projects, holder = self.bridge.engine.projects, entity
         if entity.kind not in HOLDERS:
             above = await projects.explore(entity.id, relations=(RelationKind.CONTAINS,), direction=Direction.IN, depth=5, limit=20)
@@ -224,7 +222,7 @@ class CodePage(QWidget):
             list_.show_places([(each.entity, each.by.confidence) for each in found.neighbours] if found is not None else [])
 
     def _on_line(self, line: int) -> None:
-        """The part that the cursor is in is chosen in the outline; its calls follow."""
+        """Select the entity at the cursor in the outline, and load its calls."""
         entity = self.outline.at_line(line)
         if entity is not None and (self.entity is None or entity.id != self.entity.id):
             self.entity = entity
@@ -234,18 +232,16 @@ class CodePage(QWidget):
             self._update_place()
             self.jobs.start(self._show_calls(entity), "open")
 
-    # -- what can be done -------------------------------------------------------------------------------------------------------
-
     @property
     def path(self) -> Path | None:
-        """The file on this machine; None for what is not on it."""
+        """The local file; None if there is none."""
         entity = self.entity
         project = self.projects.get(entity.project_id) if entity is not None else None
         here = entity is not None and project is not None and project.root and not self._address
         return Path(project.root) / entity.path if here else None  # type: ignore[union-attr]
 
     def open_in_editor(self) -> None:
-        """The whole file in the system's editor, a fetched page in the browser."""
+        """Open the file in the system's editor, or a fetched page in the browser."""
         if self._address:
             QDesktopServices.openUrl(QUrl(self._address))
         elif self.path is not None and not open_text(self.path):
@@ -253,7 +249,7 @@ class CodePage(QWidget):
 
     @property
     def _address(self) -> str:
-        """Of a fetched page."""
+        """The address of a fetched page."""
         path = self.entity.path if self.entity is not None else ""
         return path if path.startswith(("http://", "https://")) else ""
 
@@ -272,8 +268,6 @@ class CodePage(QWidget):
             bind_text(self.text, about=lambda: describe(entity))
             self.editor.setVisible(self.path is not None or bool(self._address))
             bind_text(self.editor, N_("Open in the browser") if self._address else N_("Open in editor"))
-
-    # -- the column -------------------------------------------------------------------------------------------------------------
 
     def _switch_side(self) -> None:
         self._side_wanted = self.side.isHidden()

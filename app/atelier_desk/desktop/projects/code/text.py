@@ -1,4 +1,4 @@
-"""Source with line numbers, coloured, and with the lines of one entity marked."""
+"""Highlighted source with line numbers; the lines of one entity are marked."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
 
 FOUND = 2_000
-"""Places that are shown of what is looked for."""
+"""Maximum number of matches shown."""
 
 
 class SourceText(CodeText):
     """``code-text``: read only.
 
     Signals:
-        line_reached: the cursor was put into another line, from 1.
+        line_reached: the cursor moved to another line, counted from 1.
     """
 
     line_reached = Signal(int)
@@ -46,10 +46,8 @@ class SourceText(CodeText):
         bind_text(self, name=N_("Source"))
         bind(self.apply_style, on="look")
 
-    # -- content ----------------------------------------------------------------------------------------------------------------
-
     def show_source(self, text: str, path: str, first: int = 0, last: int = 0) -> None:
-        """Show a file, with the lines ``first`` to ``last`` marked and in view."""
+        """Show a file, with lines ``first`` to ``last`` marked and visible."""
         if text != self.toPlainText() or self._language != f"file:{path}":
             self._quiet = True
             self.setPlainText(text)
@@ -59,7 +57,7 @@ class SourceText(CodeText):
         self.mark_lines(first, last)
 
     def mark_lines(self, first: int, last: int) -> None:
-        """Mark these, and go to the first."""
+        """Mark these lines, and go to the first."""
         count = self.blockCount()
         self.first = min(max(first, 0), count)
         self.last = min(max(last, self.first), count)
@@ -67,7 +65,7 @@ class SourceText(CodeText):
         self.go_to_line(max(1, self.first))
 
     def go_to_line(self, line: int) -> None:
-        """The cursor at the start of a line, which comes a third below the top."""
+        """Move the cursor to the start of a line, scrolled to a third below the top."""
         block = self.document().findBlockByNumber(min(max(line, 1), self.blockCount()) - 1)
         self._quiet = True
         self.setTextCursor(QTextCursor(block))
@@ -78,7 +76,7 @@ class SourceText(CodeText):
         self.horizontalScrollBar().setValue(0)
 
     def places_of(self, needle: str) -> list[QTextCursor]:
-        """Where a text stands, in upper or lower case; at most ``FOUND`` places, from the top."""
+        """Matches of a text, ignoring case; at most ``FOUND``, from the top."""
         places: list[QTextCursor] = []
         place = self.document().find(needle) if needle else QTextCursor()
         while not place.isNull() and len(places) <= FOUND:
@@ -88,13 +86,13 @@ class SourceText(CodeText):
         return places[:FOUND]
 
     def show_found(self, places: Sequence[QTextCursor]) -> None:
-        """Mark these places."""
+        """Highlight these matches."""
         self.found, self._found_at = list(places), -1
         self.found_more = self.found_more and bool(places)
         self._mark()
 
     def show_match(self, row: int, *, move: bool = True) -> None:
-        """Mark one of the marked places more strongly and bring it into view, without leaving the part that is chosen."""
+        """Emphasize one match and scroll to it, without changing the selected entity."""
         self._found_at = row
         if not move:
             self._mark()
@@ -109,7 +107,7 @@ class SourceText(CodeText):
         self._mark()
 
     def renew(self, text: str, first: int, last: int) -> None:
-        """The file has another text now: what was in view stays there, and the cursor in its line."""
+        """Replace the text after a change of the file; scroll position and cursor line stay."""
         line, top, left = self.line, self.verticalScrollBar().value(), self.horizontalScrollBar().value()
         self._quiet = True
         self.setPlainText(text)
@@ -125,7 +123,7 @@ class SourceText(CodeText):
 
     @property
     def line(self) -> int:
-        """That of the cursor, from 1."""
+        """The cursor's line, from 1."""
         return self.textCursor().blockNumber() + 1
 
     def _on_cursor(self) -> None:
@@ -157,15 +155,13 @@ class SourceText(CodeText):
             marks.append(one)
         self.setExtraSelections(marks)
 
-    # -- look -------------------------------------------------------------------------------------------------------------------
-
     @property
     def gutter_width(self) -> int:
         digits = max(3, len(str(self.blockCount())))
         return self.fontMetrics().horizontalAdvance("9") * digits + theme().px(20)
 
     def paint_gutter(self, painter: QPainter, line: QRect, number: int) -> None:
-        """Its number; that of a marked one stands out."""
+        """Paint a line's number, emphasized for marked lines."""
         painter.fillRect(line, theme().colour("code"))
         painter.setPen(theme().colour("accent" if self.first <= number + 1 <= self.last else "muted"))
         place = line.adjusted(0, 0, -theme().px(10), 0)

@@ -1,4 +1,4 @@
-"""What is known of the chosen node, and what can be done with it."""
+"""Details of the selected node, and its actions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from atelier_desk.presentation.projects import kind_word, place_word, title_word
 from atelier_desk.support.i18n import N_, ngettext
 
 DOCSTRING = 320
-"""Characters of a docstring that are shown."""
+"""Maximum characters shown of a docstring."""
 
 
 def has_source(entity: Entity) -> bool:
-    """There is a text to open."""
+    """Whether there is a text to open."""
     return bool(entity.path) and entity.kind not in (EntityKind.PACKAGE, EntityKind.IMAGE)
 
 
 class NodeDetails(QWidget):
-    """``graph-details``; hidden while no node is chosen.
+    """``graph-details``; hidden while no node is selected.
 
     Signals:
         open_requested, expand_requested, only_requested: the button was pressed.
@@ -52,7 +52,7 @@ class NodeDetails(QWidget):
         self.hide()
 
     def show_entity(self, entity: Entity | None, joined: int = 0) -> None:
-        """Describe a node with so many neighbours in view; None hides."""
+        """Describe a node and the number of its visible neighbours; None hides."""
         self.setVisible(entity is not None)
         if entity is None:
             return
@@ -69,7 +69,7 @@ class NodeDetails(QWidget):
 
 
 def _broken(text: str) -> str:
-    """Long names may be broken after a dot, a slash or a comma: a label only breaks at spaces."""
+    """Allow line breaks in long names after dots, slashes and commas: a label breaks only at spaces."""
     for sign in "./,_(":
         text = text.replace(sign, sign + "\u200b")
     return text

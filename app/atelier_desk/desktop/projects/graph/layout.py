@@ -1,7 +1,7 @@
-"""Places for the nodes of a graph: springs along the edges, a push between all nodes, from a coarse copy of the graph to the whole one.
+"""Force-directed graph layout: springs along edges, repulsion between all nodes, multilevel from coarse to fine.
 
-Lengths are in units of an edge: joined nodes come to lie about 1 apart. The push of far nodes is read off a grid, by a Fourier transform,
-so that a step takes time by the number of nodes and not by its square.
+Lengths are in units of an edge: connected nodes are about 1 apart. The repulsion of distant nodes is computed on a
+grid by a Fourier transform, so a step takes time proportional to the number of nodes, not its square.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 COARSEST: Final = 40
-"""A graph of so few nodes is laid out from a circle; a larger one from its coarse copy."""
+"""A graph with at most this many nodes starts from a circle; a larger one from its coarser copy."""
 EXACT: Final = 250
-"""Up to so many nodes every pair is looked at."""
+"""Up to this many nodes, repulsion is computed for every pair."""
 GRID: Final = 128
-"""Cells of the grid on a side."""
+"""Cells per side of the grid."""
 STEPS: Final = 90
-"""Of the largest graph; the coarser copies, which are cheap, get more."""
+"""Iterations for the largest graph; coarser copies, which are cheap, get more."""
 COARSE_STEPS: Final = 160
 PUSH: Final = 0.09
 PULL_IN: Final = 0.012
-"""Towards the middle: what is not joined to the rest stays near it."""
+"""Strength of gravity towards the centre: it keeps disconnected parts near."""
 ALONE: Final = 10.0
-"""How much more what is joined to nothing is pulled in: the push of the many would carry it out of sight."""
+"""Factor of gravity for isolated nodes, which repulsion would push out of sight."""
 WEAKER: Final = 0.8
-"""How much weaker springs between two nodes of many edges are: 0 not at all, 1 as many times as the fewer of them has edges."""
+"""How much springs between two high-degree nodes are weakened: 0 not at all, 1 by the smaller degree."""
 NEAR: Final = 0.9
-"""Two nodes that are nearer than this push each other apart, whatever the grid says."""
+"""Nodes closer than this repel each other directly, besides the grid."""
 NEAR_PUSH: Final = 0.7
 FASTEST: Final = 2.0
-"""Most a node moves in a step."""
+"""Maximum movement of a node per step."""
 
 
 class LayoutStopped(Exception):
-    """The layout was asked to stop."""
+    """The layout was cancelled."""
 
 
 OnProgress = Callable[[float], bool]
-"""Hears the share that is done (0–1), and says whether to go on."""
+"""Receives the progress (0–1), and returns whether to continue."""
 
 
 def lay_out(
@@ -56,15 +56,15 @@ def lay_out(
     tell: OnProgress = lambda _share: True,
     seed: int = 1,
 ) -> Floats:
-    """Places for ``count`` nodes as an array of (count, 2).
+    """Positions of ``count`` nodes as an array of (count, 2).
 
     Args:
-        edges: (n, 2) of node numbers; loops and repeated ones count once.
-        start: where the nodes are now. NaN in a row: that node has no place, it begins beside a neighbour that has one.
-        fixed: nodes that stay exactly where ``start`` has them.
+        edges: (n, 2) of node numbers; loops and duplicates are ignored.
+        start: current positions. A row of NaN: the node starts beside a positioned neighbour.
+        fixed: nodes that stay exactly at ``start``.
 
     Raises:
-        LayoutStopped: ``tell`` said no.
+        LayoutStopped: ``tell`` returned False.
     """
     if count == 0:
         return np.zeros((0, 2))
@@ -83,19 +83,18 @@ def _clean(edges: Ints) -> Ints:
     return np.unique(edges, axis=0)
 
 
-# -- coarse copies ------------------------------------------------------------------------------------------------------------------
-
-
 def _levels(count: int, edges: Ints, random: np.random.Generator) -> list[tuple[int, Ints, Floats, Ints]]:
-    """From the whole graph to its coarsest copy: number of nodes, edges, how many nodes each stands for, and which node of the next copy
-    it is in."""
+    """The levels from the full graph to its coarsest copy.
+
+    Each has its number of nodes, its edges, the mass of each node, and each node's node in the next copy.
+    """
     levels: list[tuple[int, Ints, Floats, Ints]] = []
     mass: Floats = np.ones(count)
     while count > COARSEST:
         groups = _grouped(count, edges, random)
         fewer = int(groups.max()) + 1
         levels.append((count, edges, mass, groups))
-        if fewer > 0.92 * count:  # mostly nodes that are joined to nothing
+        if fewer > 0.92 * count:  # mostly isolated nodes
             break
         mass = np.bincount(groups, weights=mass, minlength=fewer).astype(np.float64)
         count, edges = fewer, _clean(groups[edges])
@@ -105,7 +104,7 @@ def _levels(count: int, edges: Ints, random: np.random.Generator) -> list[tuple[
 
 
 def _grouped(count: int, edges: Ints, random: np.random.Generator) -> Ints:
-    """Each node with one neighbour that chose it too; who is left over joins the group of a neighbour."""
+    """Match each node with a neighbour that chose it too; remaining ones join a neighbour's group."""
     group = np.full(count, -1, dtype=np.int64)
     if len(edges):
         degree = np.bincount(edges.ravel(), minlength=count)
@@ -114,7 +113,7 @@ def _grouped(count: int, edges: Ints, random: np.random.Generator) -> Ints:
             free = both[(group[both[:, 0]] < 0) & (group[both[:, 1]] < 0)]
             if not len(free):
                 break
-            # Few neighbours first: a hub with a thousand leaves must not keep them all waiting.
+            # Low degree first: otherwise a hub would block its thousand leaves.
             order = np.lexsort((random.random(len(free)) + degree[free[:, 1]], free[:, 0]))
             first = order[np.unique(free[order, 0], return_index=True)[1]]
             chosen = np.full(count, -1, dtype=np.int64)
@@ -131,7 +130,7 @@ def _grouped(count: int, edges: Ints, random: np.random.Generator) -> Ints:
 
 def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random.Generator, tell: OnProgress) -> Floats:
     count, edges, mass, _groups = levels[-1]
-    turn = np.arange(count) * 2.399963  # the golden angle: evenly over a disc, whatever the number
+    turn = np.arange(count) * 2.399963  # the golden angle: evenly distributed over a disc for any number
     radius = np.sqrt(np.arange(count) + 0.5) * np.sqrt(mass.mean())
     places = np.column_stack([radius * np.cos(turn), radius * np.sin(turn)])
     costs = np.array([float(level[0]) * (STEPS if number == 0 else COARSE_STEPS) for number, level in enumerate(levels)])
@@ -150,7 +149,7 @@ def _from_coarse(levels: list[tuple[int, Ints, Floats, Ints]], random: np.random
 
 
 def _place_near(start: Floats, edges: Ints, random: np.random.Generator) -> Floats:
-    """Nodes without a place get one beside a neighbour, on the side away from the middle of what is there."""
+    """Place nodes without a position beside a neighbour, on the side away from the centre."""
     places = np.array(start, dtype=np.float64)
     known: Bools = np.isfinite(places[:, 0])
     middle = places[known].mean(axis=0)
@@ -170,18 +169,16 @@ def _place_near(start: Floats, edges: Ints, random: np.random.Generator) -> Floa
     return places
 
 
-# -- springs ------------------------------------------------------------------------------------------------------------------------
-
-
 def _settle(
     places: Floats, edges: Ints, mass: Floats, fixed: Bools | None, steps: int, heat: float, tell: OnProgress, begin: float, end: float
 ) -> Floats:
-    """Move everything until it has cooled down; ``mass`` is how much room and push each node has."""
+    """Iterate until cooled down; ``mass`` is the repulsion of each node."""
     count = len(places)
     free = np.ones(count, dtype=bool) if fixed is None else ~fixed
     source, target = (edges[:, 0], edges[:, 1]) if len(edges) else (np.zeros(0, np.int64), np.zeros(0, np.int64))
     degree = np.bincount(edges.ravel(), minlength=count) if len(edges) else np.zeros(count)
-    # A spring is weaker where both its ends have many, and moves the end with fewer of them more: hubs stay, leaves follow.
+    # A spring is weaker if both ends have high degrees, and moves the end with the lower degree more: leaves follow
+    # hubs.
     strength = np.maximum(1.0, np.minimum(degree[source], degree[target])) ** -WEAKER if len(edges) else np.zeros(0)
     share = degree[source] / np.maximum(1.0, degree[source] + degree[target]) if len(edges) else np.zeros(0)
     length = 0.5 * (np.sqrt(mass[source]) + np.sqrt(mass[target]))
@@ -207,7 +204,7 @@ def _settle(
 
 
 def _push(places: Floats, mass: Floats) -> Floats:
-    """For each node the push of all others: with their mass, by one over the distance."""
+    """The repulsion on each node by all others: proportional to mass, inversely to distance."""
     if len(places) <= EXACT:
         across = places[:, None, :] - places[None, :, :]
         square = (across**2).sum(axis=2) + 0.02
@@ -219,7 +216,7 @@ _kernel: list[object] = []
 
 
 def _kernels() -> Any:
-    """The push of one cell on those around it, as the Fourier transform of the grid and its padding; in cells."""
+    """The repulsion of a cell on its surroundings, as the Fourier transform of the padded grid; in cells."""
     if not _kernel:
         side = np.fft.fftfreq(2 * GRID, 1 / (2 * GRID))
         x, y = np.meshgrid(side, side, indexing="ij")
@@ -233,11 +230,12 @@ def _push_by_grid(places: Floats, mass: Floats) -> Floats:
     low, high = places.min(axis=0), places.max(axis=0)
     cell = max(float((high - low).max()) / (GRID - 2), 1e-6)
     at = (places - low) / cell
-    whole = at.astype(np.int64)
-    part = at - whole
-    # Each node's mass goes to the four cells around it, and its push is read from the same four.
+    cells = at.astype(np.int64)
+    part = at - cells
+    # Each node's mass is distributed to the four cells around it, and its repulsion is interpolated from the same
+    # four.
     corners = [
-        ((whole[:, 0] + i) * GRID + whole[:, 1] + j, (part[:, 0] if i else 1 - part[:, 0]) * (part[:, 1] if j else 1 - part[:, 1]))
+        ((cells[:, 0] + i) * GRID + cells[:, 1] + j, (part[:, 0] if i else 1 - part[:, 0]) * (part[:, 1] if j else 1 - part[:, 1]))
         for i in (0, 1)
         for j in (0, 1)
     ]
@@ -256,8 +254,10 @@ def _push_by_grid(places: Floats, mass: Floats) -> Floats:
 
 
 def _push_near(places: Floats, result: Floats) -> None:
-    """The grid is blind within a cell: nodes that lie close push each other by themselves. Looked at are those that follow each other in
-    rows of small squares, and in rows of squares moved by half."""
+    """Add repulsion between close nodes, which the grid cannot resolve.
+
+    Compared are successive nodes in rows of small squares, and in rows of squares shifted by half.
+    """
     for offset in (0.0, 0.5):
         square = np.floor(places / NEAR + offset).astype(np.int64)
         order = np.lexsort((places[:, 0], square[:, 0], square[:, 1]))

@@ -1,4 +1,4 @@
-"""Lays the graph out on a thread of its own: what lay somewhere stays there, what came finds a place beside it."""
+"""Computes the layout in a thread: positioned nodes stay, new ones are placed nearby."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from atelier_desk.desktop.projects.graph.layout import Ints, lay_out
 from atelier_desk.desktop.projects.graph.model import GraphModel
 
 REPORT_EVERY = 0.02
-"""Share of the work after which progress is told again."""
+"""Share of the work between two progress reports."""
 
 
 class LayoutThread(QObject):
     """One layout at a time, of one model.
 
     Signals:
-        progress: share that is done, 0–1.
+        progress: from 0 to 1.
     """
 
     progress = Signal(float)
@@ -30,7 +30,7 @@ class LayoutThread(QObject):
         self._reported = 0.0
 
     async def settle(self, *, anew: bool = False) -> None:
-        """Give every node a place; ``anew``: those in view another one, by the edges in view. Cancelling leaves everything where it was."""
+        """Position every node; ``anew`` recomputes visible nodes from visible edges. Cancelling changes nothing."""
         model = self._model
         if anew:
             await self._lay(np.flatnonzero(model.node_shown), model.edges[model.edge_shown], keep=False)
@@ -48,21 +48,21 @@ class LayoutThread(QObject):
             fixed = np.isfinite(start[:, 0])
         stopped = False
         self._reported = 0.0
-        tell = self._teller(lambda: stopped)
+        on_progress = self._teller(lambda: stopped)
         try:
-            places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=tell)
+            places = await asyncio.to_thread(lay_out, len(nodes), row[edges], start=start, fixed=fixed, tell=on_progress)
         finally:
             stopped = True
         whole = self._model.places.copy()
-        if nodes[-1] < len(whole):  # emptied meanwhile
+        if nodes[-1] < len(whole):  # the graph was cleared meanwhile
             whole[nodes] = places
             self._model.place(whole)
 
     def _teller(self, stopped: Callable[[], bool]) -> Callable[[float], bool]:
-        def tell(share: float) -> bool:
+        def report(share: float) -> bool:
             if share - self._reported >= REPORT_EVERY:
                 self._reported = share
                 self.progress.emit(share)
             return not stopped()
 
-        return tell
+        return report

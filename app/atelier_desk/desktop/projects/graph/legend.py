@@ -1,4 +1,4 @@
-"""What the colours of the graph mean, and what of it is shown: a box for each kind of node and of relation that is there."""
+"""The legend of the graph, with a check box for each kind of node and relation present."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from atelier_desk.support.number_format import number
 
 
 class GraphLegend(QWidget):
-    """``graph-legend``. What is not in the graph has no box.
+    """``graph-legend``. Kinds not in the graph have no box.
 
     Signals:
-        kind_switched, relation_switched: a kind, and whether it is to be shown.
+        kind_switched, relation_switched: a kind, and whether to show it.
     """
 
     kind_switched = Signal(object, bool)
@@ -51,11 +51,11 @@ class GraphLegend(QWidget):
             box.toggled.connect(lambda on, relation=relation: self.relation_switched.emit(relation, on))
             column.addWidget(box)
         for box in (*self.kinds.values(), *self.relations.values()):
-            box.setChecked(box is not self.kinds[EntityKind.IMPORT])  # as the model begins
+            box.setChecked(box is not self.kinds[EntityKind.IMPORT])  # the model's default
         bind(self._apply_style)
 
     def show_counts(self, kinds: Mapping[EntityKind, int], relations: Mapping[RelationKind, int]) -> None:
-        """How many there are of each; those without any are left out."""
+        """Show the number of each kind; absent kinds are omitted."""
         self._counts = {str(kind): count for counted in (kinds, relations) for kind, count in counted.items()}
         self._update_texts()
 
@@ -74,10 +74,10 @@ class GraphLegend(QWidget):
         box.setVisible(count > 0)
 
     def _apply_style(self) -> None:
-        look, ratio = theme(), self.devicePixelRatioF()
-        side = look.px(14)
+        style, ratio = theme(), self.devicePixelRatioF()
+        side = style.px(14)
         for kind, box in self.kinds.items():
-            box.setIcon(icons.tinted(KIND_ICONS[kind], getattr(look.tokens, KIND_COLOURS[kind]), side, (ratio,)))
+            box.setIcon(icons.tinted(KIND_ICONS[kind], getattr(style.tokens, KIND_COLOURS[kind]), side, (ratio,)))
             box.setIconSize(QSize(side, side))
         for relation, box in self.relations.items():
             picture = QPixmap(round(side * ratio), round(side * ratio))
@@ -85,7 +85,7 @@ class GraphLegend(QWidget):
             picture.fill(Qt.GlobalColor.transparent)
             painter = QPainter(picture)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(QPen(look.colour(RELATION_COLOURS[relation]), 2.2))
+            painter.setPen(QPen(style.colour(RELATION_COLOURS[relation]), 2.2))
             painter.drawLine(0, side // 2, side, side // 2)
             painter.end()
             box.setIcon(QIcon(picture))

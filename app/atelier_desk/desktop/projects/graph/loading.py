@@ -1,4 +1,4 @@
-"""Fetches the graph, a neighbourhood at a time; a whole project file by file, with progress."""
+"""Loads the graph: one neighbourhood at a time, or a complete project file by file, with progress."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 AROUND = 200
-"""Most neighbours that come at once."""
+"""Maximum neighbours loaded at once."""
 FILES = 1_000
-"""Most files a whole project is begun from."""
+"""Maximum files from which a complete project is loaded."""
 AT_ONCE = 4
-"""Questions to the database that wait at the same time."""
+"""Concurrent database queries."""
 
 
 async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str, *, depth: int = 1) -> Exploration:
-    """Add an entity and what is joined with it."""
+    """Add an entity and its neighbours."""
     found: Exploration = await bridge.engine.projects.explore(entity_id, depth=depth, limit=AROUND)
     entities = [found.start, *(each.entity for each in found.neighbours)]
     new = [each.id for each in entities if each.id not in model.number]
@@ -33,15 +33,19 @@ async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str, *, dep
 
 
 async def _join(bridge: Bridge, model: GraphModel, new: Sequence[str] = ()) -> None:
-    """Add the relations of the new nodes (of all without any) with what was in the picture before: exploring tells of those among what it
-    reached alone, and two nodes without a line between them would say that they have nothing to do with each other."""
+    """Add relations between new nodes (all without relations) and existing ones.
+
+    Exploring returns relations among the nodes it reached only; without a line, two nodes would look unrelated.
+    """
     known = [each.id for each in model.entities]
     model.add((), await bridge.engine.projects.among(known, [each for each in new if each in model.number]))
 
 
 async def fetch_project(bridge: Bridge, model: GraphModel, project_id: str, tell: Callable[[int, int], object]) -> bool:
-    """Add the files of a project and what they hold and import, as much as the graph takes; False when that was not all. ``tell`` hears
-    how many of the files are done."""
+    """Add a project's files with their contents and imports, within the limits of the graph.
+
+    Returns False if not everything was added. ``tell`` receives the number of files done.
+    """
     files: list[Entity] = await bridge.engine.projects.files(project_id, limit=FILES)
     model.add(files, ())
     waiting = list(reversed(files))

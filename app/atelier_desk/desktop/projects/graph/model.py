@@ -1,4 +1,4 @@
-"""What the graph shows: entities as numbers, relations between them, which kinds are in view, and where each node lies."""
+"""The graph's data: entities and relations as numbers, visibility of kinds, and positions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from atelier_desk.domain.project import Entity, EntityKind, Relation, RelationKi
 KINDS = tuple(EntityKind)
 RELATIONS = tuple(RelationKind)
 MOST_NODES = 5_000
-"""More are not taken in: nobody finds anything in such a picture."""
+"""Maximum number of nodes: larger graphs are not useful."""
 MOST_EDGES = 20_000
-"""That are drawn: the graph stays smooth with them."""
+"""Maximum number of edges drawn, for smooth interaction."""
 
 
 class GraphModel(QObject):
-    """Nodes are numbered in the order in which they came. A node without a place has NaN there until it is laid out.
+    """Nodes are numbered in the order they were added. A node without a position has NaN until it is laid out.
 
     Attributes:
         entities: by node.
         places: (n, 2).
-        kinds: number in ``KINDS`` by node.
+        kinds: index into ``KINDS`` by node.
         edges: (m, 2), from source to target.
-        edge_kinds: number in ``RELATIONS`` by edge.
-        hidden_kinds, hidden_relations: those that are not shown.
-        expanded: ids of nodes whose neighbours were fetched.
+        edge_kinds: index into ``RELATIONS`` by edge.
+        hidden_kinds, hidden_relations: those not shown.
+        expanded: ids of nodes whose neighbours were loaded.
 
     Signals:
-        changed: other nodes or edges, or others of them in view.
-        moved: other places.
+        changed: nodes, edges or their visibility changed.
+        moved: positions changed.
     """
 
     changed = Signal()
@@ -40,7 +40,8 @@ class GraphModel(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.hidden_kinds: set[EntityKind] = {EntityKind.IMPORT}  # one a statement: they say no more than the edges between files
+        # One per statement: they add nothing to the edges between files.
+        self.hidden_kinds: set[EntityKind] = {EntityKind.IMPORT}
         self.hidden_relations: set[RelationKind] = set()
         self._empty()
 
@@ -60,15 +61,16 @@ class GraphModel(QObject):
     def __len__(self) -> int:
         return len(self.entities)
 
-    # -- content ----------------------------------------------------------------------------------------------------------------
-
     def clear(self) -> None:
-        """Nothing is shown."""
+        """Remove everything."""
         self._empty()
         self.changed.emit()
 
     def add(self, entities: Iterable[Entity], relations: Iterable[Relation]) -> int:
-        """Take these in and say how many nodes are new. A relation waits until both its ends are there; what would be too much is left."""
+        """Add entities and relations; returns the number of new nodes.
+
+        A relation waits until both ends exist; what exceeds the limits is ignored.
+        """
         new = [entity for entity in {entity.id: entity for entity in entities}.values() if entity.id not in self.number]
         new = new[: max(0, MOST_NODES - len(self.entities))]
         for entity in new:
@@ -101,11 +103,9 @@ class GraphModel(QObject):
         return len(new)
 
     def place(self, places: Floats) -> None:
-        """Where the nodes lie; a layout that began before others came has fewer rows."""
+        """Set the positions; a layout started before nodes were added has fewer rows."""
         self.places[: len(places)] = places
         self.moved.emit()
-
-    # -- in view ----------------------------------------------------------------------------------------------------------------
 
     def show_kind(self, kind: EntityKind, on: bool) -> None:
         """Show or hide the nodes of a kind."""
@@ -120,7 +120,7 @@ class GraphModel(QObject):
         self.changed.emit()
 
     def show_only(self, nodes: Iterable[int] | None) -> None:
-        """These nodes alone; None: all."""
+        """Show only these nodes; None for all."""
         self._only = None
         if nodes is not None:
             self._only = np.zeros(len(self), dtype=bool)
@@ -130,7 +130,7 @@ class GraphModel(QObject):
 
     @property
     def narrowed(self) -> bool:
-        """Only some nodes are shown, see ``show_only``."""
+        """Whether only some nodes are shown, see ``show_only``."""
         return self._only is not None
 
     def _count(self) -> None:
@@ -148,29 +148,29 @@ class GraphModel(QObject):
 
     @property
     def placed(self) -> Bools:
-        """The nodes that are in view and have a place."""
+        """The visible nodes with a position."""
         return np.asarray(self.node_shown & np.isfinite(self.places[:, 0]))
 
     def kind_counts(self) -> dict[EntityKind, int]:
-        """How many nodes there are of each kind, hidden ones too."""
+        """The number of nodes of each kind, including hidden ones."""
         counts = np.bincount(self.kinds, minlength=len(KINDS)) if len(self.kinds) else np.zeros(len(KINDS), dtype=np.int64)
         return {kind: int(counts[at]) for at, kind in enumerate(KINDS)}
 
     def relation_counts(self) -> dict[RelationKind, int]:
-        """How many edges there are of each kind, hidden ones too."""
+        """The number of edges of each kind, including hidden ones."""
         counts = (
             np.bincount(self.edge_kinds, minlength=len(RELATIONS)) if len(self.edge_kinds) else np.zeros(len(RELATIONS), dtype=np.int64)
         )
         return {kind: int(counts[at]) for at, kind in enumerate(RELATIONS)}
 
     def neighbours(self, node: int) -> Ints:
-        """The nodes that an edge in view joins with this one."""
+        """The nodes connected with this one by a visible edge."""
         edges = self.edges[self.edge_shown]
         out, into = edges[edges[:, 0] == node, 1], edges[edges[:, 1] == node, 0]
         return np.unique(np.concatenate([out, into])).astype(np.int64)
 
     def around(self, node: int, steps: int = 1) -> set[int]:
-        """This node and what is at most so many edges away."""
+        """This node and those at most this many edges away."""
         found, edge = {node}, {node}
         for _step in range(steps):
             edge = {int(other) for one in edge for other in self.neighbours(one)} - found
@@ -178,8 +178,10 @@ class GraphModel(QObject):
         return found
 
     def toward(self, node: int, x: float, y: float) -> int | None:
-        """Where an arrow key leads: the neighbour that lies most in a direction, else the nearest of all nodes there; None when there is
-        nothing on that side."""
+        """The node that an arrow key selects, or None if there is nothing on that side.
+
+        It is the neighbour best aligned with the direction, else the nearest node there.
+        """
         for among in (self.neighbours(node), np.flatnonzero(self.node_shown)):
             near = among[np.isfinite(self.places[among, 0]) & (among != node)]
             if not len(near):

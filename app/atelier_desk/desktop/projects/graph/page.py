@@ -1,4 +1,4 @@
-"""The page of the graph: the picture, beside it what the chosen node is and what is shown, above it what can be done."""
+"""The graph page: toolbar, graph, and a column with details and legend."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge import Bridge
 
 SIDE = 236
-"""Of the column beside the picture, in pixels at 100 %."""
+"""Width of the column beside the graph, in pixels at 100 %."""
 SIDE_FROM = 620
-"""Width from which the column is shown without being asked for."""
+"""Width from which the column is shown by default."""
 SURROUNDINGS = 2
-"""Edges between a node and what "only its surroundings" leaves."""
+"""Edges between a node and those that "only its surroundings" leaves."""
 
 
 class GraphPage(QWidget):
@@ -70,8 +70,6 @@ class GraphPage(QWidget):
         fill(QVBoxLayout(self), self._build_top(), (self._stack, 1), self.busy, margins=(16, 8, 16, 12), spacing=8)
         self._connect()
         self._show_state()
-
-    # -- building ---------------------------------------------------------------------------------------------------------------
 
     def _build_top(self) -> QHBoxLayout:
         about = N_("All files with their contents and imports; Expand shows the next level")
@@ -122,10 +120,8 @@ class GraphPage(QWidget):
         self.settler.progress.connect(lambda share: self.busy.set_progress(round(share * 100), 100))
         bind(self._fit_side)
 
-    # -- doing ------------------------------------------------------------------------------------------------------------------
-
     def show_project(self, project: Project | None) -> None:
-        """Another project is chosen: its graph begins empty."""
+        """Another project was selected: clear the graph."""
         if (project.id if project else "") != (self.project.id if self.project else ""):
             self.jobs.cancel()
             self.busy.drop()
@@ -136,7 +132,7 @@ class GraphPage(QWidget):
         self._show_state()
 
     def show_entity(self, entity: Entity) -> None:
-        """An entity and what is around it, chosen and in the middle; what is in the picture stays there."""
+        """Add an entity with its neighbours, select and centre it."""
 
         async def work() -> None:
             if entity.id not in self.model.expanded:
@@ -157,7 +153,7 @@ class GraphPage(QWidget):
         self.view.setFocus()
 
     def expand(self, node: int) -> None:
-        """Bring in the neighbours of a node."""
+        """Load the neighbours of a node."""
         if not 0 <= node < len(self.model):
             return
         entity = self.model.entities[node]
@@ -176,7 +172,7 @@ class GraphPage(QWidget):
         self._run(work(), N_("Loading neighbours…"))
 
     def show_project_graph(self) -> None:
-        """The files of the project with what stands in them and what they import, as far as the picture takes it."""
+        """Load the project's files with their contents and imports, within the limits of the graph."""
         if self.project is None:
             return
         project = self.project
@@ -194,7 +190,7 @@ class GraphPage(QWidget):
         self._run(work(), N_("Loading the project…"))
 
     def lay_out_again(self) -> None:
-        """Another place for every node in view."""
+        """Recompute the positions of all visible nodes."""
 
         async def work() -> None:
             await self.settler.settle(anew=True)
@@ -203,13 +199,13 @@ class GraphPage(QWidget):
         self._run(work(), N_("Laying out…"))
 
     def show_surroundings(self, node: int) -> None:
-        """This node and what is two steps away, alone."""
+        """Show only this node and those up to two edges away."""
         if 0 <= node < len(self.model):
             self.model.show_only(self.model.around(node, SURROUNDINGS))
             self.view.fit()
 
     def empty_picture(self) -> None:
-        """Take everything out."""
+        """Remove everything."""
         self.jobs.cancel()
         self.busy.drop()
         self.view.choose(-1)
@@ -218,14 +214,12 @@ class GraphPage(QWidget):
         self.view.fitted = True
 
     def open_source(self, node: int) -> None:
-        """Ask for the source of a node."""
+        """Request the source of a node."""
         if 0 <= node < len(self.model) and has_source(self.model.entities[node]):
             self.source_requested.emit(self.model.entities[node])
 
     def _run(self, work: Coroutine[Any, Any, None], what: str) -> None:
         self.busy.watch(self.jobs.start(work, "graph"), what)
-
-    # -- showing ----------------------------------------------------------------------------------------------------------------
 
     def _on_chosen(self, node: int) -> None:
         if node < 0:
@@ -237,8 +231,8 @@ class GraphPage(QWidget):
             self.jobs.start(self._load_details(node, entity.id), "details")
 
     async def _load_details(self, node: int, entity_id: str) -> None:
-        """What is not fetched with the picture, whose nodes are many: signature and docstring."""
-        with suppress(AtelierError):  # it may be gone by now
+        """Load signature and docstring, which are not loaded with the graph's many nodes."""
+        with suppress(AtelierError):  # it may have been deleted
             entity: Entity = await self.bridge.engine.projects.entity(entity_id)
             if self.view.chosen == node and self.model.number.get(entity_id) == node:
                 self.details.show_entity(entity, len(self.model.neighbours(node)))
@@ -279,21 +273,19 @@ class GraphPage(QWidget):
     def _menu(self, at: QPoint) -> None:
         node = self.view.chosen
         entity = self.model.entities[node]
-        look = theme()
+        style = theme()
         menu = QMenu(self)
         menu.setObjectName("graph-menu")
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if has_source(entity):
-            menu.addAction(look.icon("file-text"), _("Open the source"), partial(self.open_source, node))
-        menu.addAction(look.icon("plus"), _("Expand"), partial(self.expand, node))
-        menu.addAction(look.icon("filter"), _("Only its neighbours"), partial(self.show_surroundings, node))
-        menu.addAction(look.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
+            menu.addAction(style.icon("file-text"), _("Open the source"), partial(self.open_source, node))
+        menu.addAction(style.icon("plus"), _("Expand"), partial(self.expand, node))
+        menu.addAction(style.icon("filter"), _("Only its neighbours"), partial(self.show_surroundings, node))
+        menu.addAction(style.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
         if place_word(entity):
             menu.addSeparator()
-            menu.addAction(look.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
+            menu.addAction(style.icon("copy"), _("Copy path and line"), lambda: QGuiApplication.clipboard().setText(place_word(entity)))
         menu.popup(at)
-
-    # -- the column -------------------------------------------------------------------------------------------------------------
 
     def _switch_side(self) -> None:
         self._side_wanted = self.side.isHidden()

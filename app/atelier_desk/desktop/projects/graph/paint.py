@@ -1,4 +1,4 @@
-"""How the graph is drawn: edges by kind in one call each, nodes as copies of a few small pictures, names where there is room for them."""
+"""Painting of the graph: edges by kind in one call each, nodes as copies of cached images, names where they fit."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ from atelier_desk.desktop.theme.tokens import blend
 from atelier_desk.support.text import visible
 
 RADIUS: Final = (2.4, 12.0)
-"""Least and largest of a node of one edge, in pixels at 100 %."""
+"""Minimum and maximum radius of a node with one edge, in pixels at 100 %."""
 RADIUS_UNITS: Final = 0.2
-"""Of a node, in lengths of an edge."""
+"""Radius of a node, in units of an edge."""
 ICON_FROM: Final = 8.0
-"""Nodes of a larger radius have the icon of their kind."""
+"""Nodes with a larger radius show the icon of their kind."""
 LARGER: Final = (1.0, 1.3, 1.7, 2.2)
-"""How much larger nodes with few, some, many and very many edges are."""
+"""Scale of nodes with few, some, many and very many edges."""
 MANY: Final = (6, 20, 60)
 FINE: Final = 3_000
-"""More edges than this are drawn without smooth borders while the picture moves."""
+"""With more edges than this, antialiasing is off while the graph moves."""
 NAMES_FAR, NAMES_NEAR = 22, 90
-"""Most names that are drawn, from afar and from near by."""
+"""Maximum number of names when zoomed out, and zoomed in."""
 NEAR_SCALE: Final = 20.0
-"""Pixels an edge length from which it is near by."""
+"""Pixels per unit from which the graph counts as zoomed in."""
 NAME_PX: Final = 240
 CELL: Final = 6
-"""Pixels of a side of the squares in which it is kept where names stand."""
+"""Pixels per side of the squares used to detect overlapping names."""
 FAINT: Final = 0.22
 
 
 @dataclass(slots=True)
 class View:
-    """How the model is looked at: ``scale`` is pixels a length of an edge, ``centre`` what lies in the middle. ``moving``: somebody pans or
-    zooms now."""
+    """The viewport: ``scale`` in pixels per unit, ``centre`` in model coordinates.
+
+    ``moving``: during panning or zooming.
+    """
 
     size: QSize
     scale: float
@@ -52,24 +54,24 @@ class View:
     moving: bool = False
 
     def points(self, places: Floats) -> Floats:
-        """Places of the model as points of the widget."""
+        """Model positions as widget coordinates."""
         middle = np.array([self.size.width() / 2, self.size.height() / 2])
         return np.asarray((places - np.array(self.centre)) * self.scale + middle)
 
 
 def sizes(model: GraphModel) -> Ints:
-    """By node the number of its size in ``LARGER``."""
+    """By node the index of its size in ``LARGER``."""
     return np.searchsorted(np.array(MANY), model.degree, side="right")
 
 
 def radius(scale: float) -> float:
-    """Of the smallest nodes, in pixels."""
-    look = theme()
-    return min(max(RADIUS[0] * look.scale, RADIUS_UNITS * scale), RADIUS[1] * look.scale)
+    """Radius of the smallest nodes, in pixels."""
+    style = theme()
+    return min(max(RADIUS[0] * style.scale, RADIUS_UNITS * scale), RADIUS[1] * style.scale)
 
 
 class GraphPainter:
-    """Draws a ``GraphModel``; keeps the pictures of nodes and the measured names between two drawings."""
+    """Draws a ``GraphModel``; caches node images and text widths."""
 
     def __init__(self) -> None:
         self._dots: dict[tuple[int, int, str, float], QPixmap] = {}
@@ -78,15 +80,15 @@ class GraphPainter:
         """The nodes that had their name drawn, last time."""
 
     def clear_cache(self) -> None:
-        """The theme or the size of text changed."""
+        """Clear caches after a change of theme or text size."""
         self._dots.clear()
         self._names.clear()
 
     def paint(self, painter: QPainter, model: GraphModel, view: View) -> None:
         """The whole widget."""
-        look = theme()
+        style = theme()
         area = QRect(0, 0, view.size.width(), view.size.height())
-        painter.fillRect(area, look.colour("surface"))
+        painter.fillRect(area, style.colour("surface"))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         points = view.points(model.places)
         placed = model.placed
@@ -99,11 +101,9 @@ class GraphPainter:
             self._nodes(painter, model, view, points, placed, near)
             self._mark(painter, model, view, points)
             self._label(painter, model, view, points, placed, near)
-        painter.setPen(QPen(look.colour("accent" if view.focused else "border"), 1))
+        painter.setPen(QPen(style.colour("accent" if view.focused else "border"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRect(area.adjusted(0, 0, -1, -1))
-
-    # -- edges ------------------------------------------------------------------------------------------------------------------
 
     def _edges(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools) -> None:
         if not len(model.edges):
@@ -137,7 +137,7 @@ class GraphPainter:
                 self._heads(painter, model, view, lines[some], ends[some], colour)
 
     def _heads(self, painter: QPainter, model: GraphModel, view: View, lines: Floats, ends: Ints, colour: QColor) -> None:
-        """Arrows at the targets of the marked edges."""
+        """Arrow heads at the targets of highlighted edges."""
         path = QPainterPath()
         size = theme().px(6)
         base = radius(view.scale)
@@ -152,8 +152,6 @@ class GraphPainter:
             right = QPointF(tip.x() - dx * size + dy * size * 0.5, tip.y() - dy * size - dx * size * 0.5)
             path.addPolygon(QPolygonF([tip, left, right, tip]))
         painter.fillPath(path, colour)
-
-    # -- nodes ------------------------------------------------------------------------------------------------------------------
 
     def _nodes(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
         margin = theme().px(40)
@@ -172,21 +170,21 @@ class GraphPainter:
         painter.setOpacity(1.0)
 
     def _dot(self, kind: int, size: float, ratio: float) -> QPixmap:
-        """A node: a disc in the colour of its kind, with the icon where it is large enough."""
+        """A node: a disc in the colour of its kind, with its icon if large enough."""
         side = max(4, round(2 * size) + 2)
         key = (kind, side, theme().tokens.name, ratio)
         if key not in self._dots:
-            look = theme()
+            style = theme()
             picture = QPixmap(round(side * ratio), round(side * ratio))
             picture.setDevicePixelRatio(ratio)
             picture.fill(Qt.GlobalColor.transparent)
             painter = QPainter(picture)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            colour = look.colour(KIND_COLOURS[KINDS[kind]])
+            colour = style.colour(KIND_COLOURS[KINDS[kind]])
             rect = QRectF(1, 1, side - 2, side - 2)
-            if size >= ICON_FROM * look.scale:
+            if size >= ICON_FROM * style.scale:
                 painter.setPen(QPen(colour, 1.5))
-                painter.setBrush(QColor(blend(colour.name(), look.tokens.surface, 0.16)))
+                painter.setBrush(QColor(blend(colour.name(), style.tokens.surface, 0.16)))
                 painter.drawEllipse(rect.adjusted(0.5, 0.5, -0.5, -0.5))
                 inner = max(8, round(side * 0.56))
                 at = (side - inner) / 2
@@ -200,7 +198,7 @@ class GraphPainter:
         return self._dots[key]
 
     def _mark(self, painter: QPainter, model: GraphModel, view: View, points: Floats) -> None:
-        """A ring around the chosen node, a thinner one around that under the pointer."""
+        """A ring around the selected node, a thinner one around the hovered node."""
         grown = sizes(model)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for node, width in ((view.hovered, 1.2), (view.chosen, 2.4)):
@@ -210,12 +208,10 @@ class GraphPainter:
                 painter.setPen(QPen(theme().colour("text"), width))
                 painter.drawEllipse(QPointF(x, y), ring, ring)
 
-    # -- names ------------------------------------------------------------------------------------------------------------------
-
     def _label(self, painter: QPainter, model: GraphModel, view: View, points: Floats, placed: Bools, near: Bools) -> None:
-        """Names beside the nodes: of the chosen one and its neighbours first, then of those with most edges, while there is room."""
-        look = theme()
-        painter.setFont(look.font(12))
+        """Names beside nodes while there is room: the selected one, its neighbours, then by degree."""
+        style = theme()
+        painter.setFont(style.font(12))
         metrics = QFontMetricsF(painter.font())
         wide, tall = view.size.width(), view.size.height()
         inside = placed & (points[:, 0] > 0) & (points[:, 1] > 0) & (points[:, 0] < wide) & (points[:, 1] < tall)
@@ -230,9 +226,9 @@ class GraphPainter:
         if len(some) > 3 * most:
             some = some[np.argpartition(-rank[some], 3 * most)[: 3 * most]]
         some = some[np.argsort(-rank[some], kind="stable")]
-        taken = np.zeros((tall // CELL + 2, wide // CELL + 2), dtype=bool)
+        used = np.zeros((tall // CELL + 2, wide // CELL + 2), dtype=bool)
         grown = sizes(model)
-        ground = look.colour("surface")
+        ground = style.colour("surface")
         ground.setAlpha(205)
         self.labelled = []
         base = radius(view.scale)
@@ -241,13 +237,13 @@ class GraphPainter:
             gap = base * LARGER[int(grown[node])] + 4
             y = min(max(1.0, float(points[node, 1]) - high / 2), max(1.0, tall - high - 1))
             sides = _sides(float(points[node, 0]), gap, long, wide)
-            x = next((side for side in sides if not _cells(taken, side, y, long, high).any()), sides[0])
-            place = _cells(taken, x, y, long, high)
+            x = next((side for side in sides if not _cells(used, side, y, long, high).any()), sides[0])
+            place = _cells(used, x, y, long, high)
             if place.any() and node not in (view.chosen, view.hovered):
                 continue
             place[:] = True
             painter.fillRect(QRectF(x - 2, y, long + 4, high), ground)
-            painter.setPen(look.colour("text"))
+            painter.setPen(style.colour("text"))
             painter.drawStaticText(QPointF(x, y), text)
             self.labelled.append(node)
             if len(self.labelled) >= most:
@@ -263,24 +259,24 @@ class GraphPainter:
 
 
 def _sides(x: float, gap: float, long: float, wide: float) -> list[float]:
-    """Where a name of this length may begin, the better place first: right of its node, left of it, but not over the borders."""
+    """Possible left edges of a name, the best first: right of its node, left of it; always inside the widget."""
     sides = [begin for begin in (x + gap, x - gap - long) if begin >= 2 and begin + long + 2 <= wide]
     return sides or [max(2.0, wide - long - 2)]
 
 
 def _cells(taken: Bools, x: float, y: float, long: float, high: float) -> Bools:
-    """The part of the picture that a name covers."""
+    """The squares covered by a name."""
     return taken[max(0, int(y) // CELL) : int(y + high) // CELL + 1, max(0, int(x) // CELL) : int(x + long) // CELL + 1]
 
 
 def _draw_lines(painter: QPainter, lines: Floats) -> None:
-    """All at once, from the memory of the array: four doubles are a QLineF."""
+    """Draw all lines at once from the array's memory: four doubles are a QLineF."""
     held = np.ascontiguousarray(lines, dtype=np.float64)
     painter.drawLines(cast(QLineF, Shiboken.wrapInstance(held.ctypes.data, QLineF)), len(held))
 
 
 def _draw_copies(painter: QPainter, picture: QPixmap, points: Floats, ratio: float) -> None:
-    """A picture with its middle at each point; ten doubles are a PixmapFragment."""
+    """Draw an image centred at each point; ten doubles are a PixmapFragment."""
     if not len(points):
         return
     held = np.zeros((len(points), 10))

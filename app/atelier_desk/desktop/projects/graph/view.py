@@ -1,4 +1,4 @@
-"""The graph itself: looked around in with the pointer or the keyboard alone."""
+"""The graph view, usable by pointer or keyboard alone."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.text import visible
 
 ZOOM = 1.25
-"""Of one turn of the wheel, or one press."""
+"""Zoom factor per wheel step or key press."""
 SCALES = (1.0, 220.0)
-"""Pixels an edge length, least and most."""
+"""Minimum and maximum of pixels per unit."""
 FIRST_SCALE = 110.0
-"""A small graph is not blown up over this."""
+"""Maximum initial scale of a small graph."""
 REST_MS = 140
-"""After so long without another move the picture is drawn with smooth borders again."""
+"""Milliseconds without movement after which the graph is drawn with antialiasing again."""
 EASY = 5
 """Pixels beside a node that still hit it."""
 _ARROWS = {
@@ -45,15 +45,17 @@ _ARROWS = {
 
 
 class GraphView(QWidget):
-    """``graph-view``. The wheel zooms at the pointer while the graph has the keyboard, or with Ctrl; ground and nodes are dragged.
+    """``graph-view``.
 
-    Arrows lead to the neighbour in that direction, with Ctrl they move the picture; Enter expands, Space opens the source, + and - zoom,
-    0 fits, Home goes to the node with most edges, Esc lets go of the chosen node, the menu key gives its menu.
+    The wheel zooms at the pointer while focused, or with Ctrl; background and nodes can be dragged.
+
+    Arrows select the neighbour in that direction, with Ctrl they pan; Enter expands, Space opens the source, + and -
+    zoom, 0 fits, Home selects the node with most edges, Esc deselects, the menu key opens the node's menu.
 
     Signals:
         node_chosen: number of the node, -1 for none.
         expand_requested, open_requested: of this node.
-        menu_requested: the menu of the chosen node, at this global position.
+        menu_requested: the menu of the selected node, at this global position.
     """
 
     node_chosen = Signal(int)
@@ -94,18 +96,16 @@ class GraphView(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(160, 120)
 
-    # -- what is looked at ------------------------------------------------------------------------------------------------------
-
     def view(self) -> View:
-        """How it is drawn now."""
+        """The current viewport."""
         return View(self.size(), self.scale, self.centre, self.chosen, self.hovered, self.hasFocus(), self._moving.isActive())
 
     def points(self) -> Floats:
-        """Where each node is in the widget, in pixels; NaN for those without a place."""
+        """Positions of all nodes in the widget, in pixels; NaN without a position."""
         return self.view().points(self.model.places)
 
     def node_at(self, position: QPointF) -> int:
-        """The node under a point of the widget; -1 for none."""
+        """The node at a point of the widget; -1 for none."""
         placed = np.flatnonzero(self.model.placed)
         if not len(placed):
             return -1
@@ -116,7 +116,7 @@ class GraphView(QWidget):
         return int(placed[best]) if distance[best] <= 0 else -1
 
     def choose(self, node: int, *, reveal: bool = True) -> None:
-        """Choose a node (-1: none), announce it, and bring it into sight."""
+        """Select a node (-1: none), emit its signal, and scroll to it."""
         self.chosen = node if 0 <= node < len(self.model) else -1
         self._describe_chosen()
         if self.chosen >= 0 and reveal:
@@ -133,7 +133,7 @@ class GraphView(QWidget):
         self.setAccessibleDescription(visible(f"{describe(self.model.entities[self.chosen])}, {count}"))
 
     def _reveal(self, node: int) -> None:
-        """Move the picture as little as brings a node away from the border."""
+        """Pan as little as needed to move the node away from the border."""
         if not np.isfinite(self.model.places[node]).all():
             return
         point = self.points()[node]
@@ -144,7 +144,7 @@ class GraphView(QWidget):
             self._centre_on(self.centre[0] + off[0] / self.scale, self.centre[1] + off[1] / self.scale)
 
     def centre_on(self, node: int) -> None:
-        """The node in the middle, near enough to read the names around it."""
+        """Centre the node, zoomed in enough to read the names around it."""
         self.scale = max(self.scale, FIRST_SCALE * 0.5)
         x, y = self.model.places[node]
         if np.isfinite(x):
@@ -159,10 +159,8 @@ class GraphView(QWidget):
         self._moving.start()
         self.update()
 
-    # -- zoom -------------------------------------------------------------------------------------------------------------------
-
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
-        """Zoom around a point of the widget, its middle by default."""
+        """Zoom around a point of the widget, by default its centre."""
         scale = min(max(self.scale * factor, SCALES[0]), SCALES[1])
         off = QPointF(0, 0) if at is None else at - QPointF(self.width() / 2, self.height() / 2)
         x = self.centre[0] + off.x() * (1 / self.scale - 1 / scale)
@@ -171,7 +169,7 @@ class GraphView(QWidget):
         self._centre_on(x, y)
 
     def fit(self) -> None:
-        """Everything that is shown."""
+        """Fit all visible nodes into the widget."""
         places = self.model.places[self.model.placed]
         self.fitted = True
         if len(places):
@@ -182,8 +180,6 @@ class GraphView(QWidget):
             scale = min(max(40, self.width() - room) / wide, max(40, self.height() - room) / tall)
             self.scale = float(min(max(scale, SCALES[0]), FIRST_SCALE))
         self.update()
-
-    # -- events -----------------------------------------------------------------------------------------------------------------
 
     def _on_changed(self) -> None:
         if not len(self.model):
@@ -284,7 +280,7 @@ class GraphView(QWidget):
             self.menu_requested.emit(self.mapToGlobal(QPoint(round(x), round(y))))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Without the focus, and without Ctrl, the wheel is for what is around."""
+        """Without focus or Ctrl, the wheel goes to the surroundings."""
         turn = event.angleDelta().y()
         if not turn or not (self.hasFocus() or event.modifiers() & Qt.KeyboardModifier.ControlModifier):
             event.ignore()

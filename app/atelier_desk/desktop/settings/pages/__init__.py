@@ -1,1 +1,1 @@
-"""One settings page a file; each registers itself."""
+"""The settings pages, one module each; they register themselves."""

@@ -1,4 +1,4 @@
-"""Agents: the list, and the form of the chosen one."""
+"""Agents: the list, and the form of the selected one."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.tools import ToolInfo
 
 COST_MS = 300
-"""After this long without a change of the form its prompt is measured again."""
+"""Milliseconds after the last change of the form before its prompt is measured."""
 JSON_KINDS = N_("Agent file (*.json)")
 
 
 def tool_choices(infos: Iterable[ToolInfo]) -> list[ToolChoice]:
-    """The tools an agent can be given, by section; control tools are always there."""
+    """The selectable tools by section; control tools are always included."""
     lines = ((info, info.told.splitlines()) for info in infos if info.section)
-    return [ToolChoice(info.name, info.section, info.purpose or (told[0] if told else ""), info.title) for info, told in lines]
+    return [ToolChoice(info.name, info.section, info.purpose or (summary[0] if summary else ""), info.title) for info, summary in lines]
 
 
 @settings_page("agents", order=30, icon="bot", title=N_("Agents and skills"), section=N_("Agents"))
@@ -77,8 +77,6 @@ class AgentsPage(ListFormPage[Agent]):
         self.form.changed.connect(self._schedule_costs)
         self.check()
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     async def read(self) -> list[Agent]:
         settings: Settings = await self.bridge.engine.settings.get()
         default: Agent = await self.bridge.engine.agents.default()
@@ -91,7 +89,7 @@ class AgentsPage(ListFormPage[Agent]):
         self.form.set_models(providers, [])
         await super().load()
         settings: Settings = await self.bridge.engine.settings.get()
-        models = await self.bridge.engine.models.list()  # last: servers are asked
+        models = await self.bridge.engine.models.list()  # last: it queries servers
         self._labels = model_labels(models)
         self.show_list()
         self.form.set_models(providers, models, settings.favourite_models, settings.recent_models[:RECENT])
@@ -109,7 +107,7 @@ class AgentsPage(ListFormPage[Agent]):
         return agent.name.upper() if agent is not None else _("NEW AGENT")
 
     def show_form(self, agent: Agent | None) -> None:
-        """A new one is like the chosen one, but without a name."""
+        """A new agent is a copy of the selected one without a name."""
         like = agent or next((each for each in self.things if each.id == self.chosen), None) or next(iter(self.things), None)
         self.form.show_values(like.config if like else AgentConfig(name="?", provider=builtin_type().kind, model="-"))
         if agent is None:
@@ -125,25 +123,23 @@ class AgentsPage(ListFormPage[Agent]):
         self.buttons["default"].setEnabled(agent is not None and agent.id != self._default)
 
     def _schedule_costs(self) -> None:
-        """Reckon the costs once nothing was changed for a moment."""
+        """Measure the prompt after a pause in editing."""
         self.jobs.start(self._show_cost(), "cost")
 
     async def _show_cost(self) -> None:
-        """What the prompt of the agent in the form costs in each tool mode."""
+        """Show the size of the agent's prompt in each tool mode."""
         await asyncio.sleep(COST_MS / 1000)
         config = self.form.draft()
         if config is not None:
             self.form.show_costs(await self.bridge.engine.agents.prompt_cost(config))
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def begin(self) -> None:
-        """The form of a new agent."""
+        """Open the form of a new agent."""
         if self.begin_new():
             self.form.name.setFocus()
 
     def open_gallery(self) -> None:
-        """A menu of the ready agents; one chosen fills the form of a new agent."""
+        """Open the menu of ready-made agents; the selected one fills the form of a new agent."""
         if not self.busy_with_another():
             self.gallery = open_gallery(self.buttons["gallery"], lambda key: self.jobs.once("ready", lambda: self._begin_like(key)))
 
@@ -187,7 +183,7 @@ class AgentsPage(ListFormPage[Agent]):
             ask_open(self, _("Import an agent"), _(IMPORT_KINDS), self.import_from)
 
     def import_from(self, path: Path) -> None:
-        """Read an agent file; what cannot be taken of another program's is said before it is stored."""
+        """Import an agent file; what is lost from another program's is shown before it is stored."""
 
         async def job() -> None:
             text = await read_text(path)
@@ -208,7 +204,7 @@ class AgentsPage(ListFormPage[Agent]):
             ask_save(self, _("Export the agent"), f"{agent.name}.json", _(JSON_KINDS), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write the chosen agent's file."""
+        """Export the selected agent to a file."""
 
         async def job() -> None:
             await write_text(path, await self.bridge.engine.agents.export_json(self.chosen))

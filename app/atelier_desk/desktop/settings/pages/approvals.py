@@ -1,4 +1,4 @@
-"""Permissions: rules, which of them decides a call, what is asked about besides, what happens when nobody answers, risks, and teams."""
+"""Permissions: rules with a test, further approvals, timeouts, risks, and teams."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOW, HIGH = limits.APPROVAL_TIMEOUT
 
 
 class TimeoutBox(SpinBox):
-    """0 (for ever) or 30–300 seconds; what lies between is no choice."""
+    """0 (no timeout) or 30–300 seconds; values in between are invalid."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -48,19 +48,19 @@ class TimeoutBox(SpinBox):
         self.setKeyboardTracking(False)
 
     def stepBy(self, steps: int) -> None:
-        """Steps of ten seconds; below the shortest there is only for ever."""
+        """Steps of ten seconds; below the minimum comes "no timeout"."""
         wanted = self.value() + 10 * steps
         self.setValue(wanted if wanted >= LOW else LOW if steps > 0 else 0)
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
-        """Half a number may be typed; it is no value yet."""
-        state, said, where = super().validate(text, at)
-        if state == QValidator.State.Acceptable and 0 < self.valueFromText(said) < LOW:
+        """A partly typed number is intermediate."""
+        state, typed, where = super().validate(text, at)
+        if state == QValidator.State.Acceptable and 0 < self.valueFromText(typed) < LOW:
             state = QValidator.State.Intermediate
-        return state, said, where
+        return state, typed, where
 
     def fixup(self, text: str) -> str:
-        """A time that is too short becomes the shortest."""
+        """A value below the minimum becomes the minimum."""
         return self.textFromValue(LOW)
 
 
@@ -126,17 +126,18 @@ DEPTH = Number(
 
 
 def _lead(*stops: QWidget) -> None:
-    """Have Tab go through these in this order: some were made later than what stands below them."""
+    """Set the tab order: some controls were created later than those below them."""
     for before, after in pairwise(stops):
         QWidget.setTabOrder(before, after)
 
 
 @settings_page("approvals", order=40, icon="shield", title=N_("Permissions and tools"), section=N_("Permissions"))
 class ApprovalsPage(RowsPage):
-    """Controls ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``, ``approval-on-timeout``,
-    ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and ``rule-import-file``, ``rule-test-…``, ``audit-…``,
-    ``safe-…``, ``max-depth``.
-    Everything applies at once, to runs that start from then on.
+    """The page of permissions. Changes apply at once, to runs started afterwards.
+
+    Controls: ``approval-flag-<kind>``, ``approval-auto-low``, ``approval-confirm-high``, ``approval-timeout``,
+    ``approval-on-timeout``, ``risk-<ToolName>``, ``approval-rules`` with ``rule-filter``, ``rule-add`` and
+    ``rule-import-file``, ``rule-test-…``, ``audit-…``, ``safe-…``, ``max-depth``.
     """
 
     topics = ("settings", "tool", "approval")
@@ -167,11 +168,12 @@ class ApprovalsPage(RowsPage):
         self._modes = [
             (bind_text(label("", "strong", self), one.title), bind_text(label("", "", self, wrap=True), one.allows)) for one in ALL
         ]
-        for row, (name, told) in enumerate(self._modes):
+        for row, (name, description) in enumerate(self._modes):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(told, row, 1)
+            grid.addWidget(description, row, 1)
         hint = N_(
-            "Chosen per workflow next to the message field; each agent has its own default. A sub-agent is never freer than its parent."
+            "Chosen per workflow next to the message field; each agent has its own default. A sub-agent never has "
+            "more permissions than its parent."
         )
         fill(self.section(N_("PROFILES")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
 
@@ -209,24 +211,22 @@ class ApprovalsPage(RowsPage):
         )
         fill(self.section(N_("SAFE COMMANDS")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands)
 
-    # values -------------------------------------------------------------------------------------------------------------------------
-
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()
         tools = [info for info in await self.bridge.engine.tools.list() if info.section]
         self.show_settings(settings)
-        kept = self._approvals = settings.approvals
-        self.control("approvals.on_timeout").setEnabled(kept.timeout_s > 0)
-        self.risks.show_tools(tools, kept.risks)
+        stored = self._approvals = settings.approvals
+        self.control("approvals.on_timeout").setEnabled(stored.timeout_s > 0)
+        self.risks.show_tools(tools, stored.risks)
         self._tools = tools
         self._agents = {agent.id: agent.config.name for agent in await self.bridge.engine.agents.list()}
         workflows = await self.bridge.engine.workflows.list(limit=None)
         self._workflows = {workflow.id: workflow.name for workflow in workflows}
         self._folders = tuple(sorted({workflow.workspace[0] for workflow in workflows if workflow.workspace}))
         held = await self.bridge.engine.permissions.held()
-        rules = (*kept.rules, *held)
+        rules = (*stored.rules, *held)
         found = await self.bridge.engine.permissions.unmatchable([rule.text for rule in rules])
-        never = {text: said.localized(_) for text, said in found.items()}
+        never = {text: problem.localized(_) for text, problem in found.items()}
         self.rules.show_rules(rules, {**self._agents, **self._workflows}, never)
         self.trail.show_choices(self._workflows, self._agents, (tool.name for tool in tools))
         self.commands.show_commands()
@@ -249,8 +249,6 @@ class ApprovalsPage(RowsPage):
         await self.load()
         offer_undo(self, _("Removed: {rule}", rule=rule.text), lambda: self._bring_back(rule))
 
-    # rules --------------------------------------------------------------------------------------------------------------------------
-
     def _edit(self, rule: PermissionRule | None) -> RuleForm:
         form = RuleForm(rule, self._agents, self._workflows, self, folders=self._folders)
         form.chosen.connect(lambda fields: self.jobs.start(self._save(form, rule, fields)))
@@ -260,7 +258,7 @@ class ApprovalsPage(RowsPage):
     async def _save(self, form: RuleForm, rule: PermissionRule | None, fields: dict[str, Any]) -> None:
         away = ""
         try:
-            if rule is None or fields["text"] != rule.text:  # the name of a tool that is gone may stay
+            if rule is None or fields["text"] != rule.text:  # the name of a removed tool may stay
                 away = await self.bridge.engine.permissions.missing(fields["text"])
             if rule is None:
                 await self.bridge.engine.permissions.add(PermissionRule(**fields))
@@ -271,16 +269,16 @@ class ApprovalsPage(RowsPage):
             return
         form.close_done()
         await self.load()
-        told = _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away) if away else ""
+        note = _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away) if away else ""
         for never in () if away else (await self.bridge.engine.permissions.unmatchable([fields["text"]])).values():
-            told = _("Never matches: {reason}", reason=never.localized(_))
+            note = _("Never matches: {reason}", reason=never.localized(_))
         if rule is not None:
             before = rule.model_dump(include=set(fields))
             undo = partial(self.bridge.engine.permissions.change, rule.id, **before)
-            words = " · ".join(filter(None, (_("Changed: {rule}", rule=rule.text), told)))
+            words = " · ".join(filter(None, (_("Changed: {rule}", rule=rule.text), note)))
             offer_undo(self, words, lambda: self.call(undo()))
-        elif told:
-            toast(self, told)
+        elif note:
+            toast(self, note)
 
     def _ask_file(self) -> None:
         kinds = _("Settings of other programs ({patterns})", patterns="*.json")
@@ -310,13 +308,13 @@ class ApprovalsPage(RowsPage):
         try:
             tool, arguments = self.tester.arguments(self._tools)
             folder = self.tester.folder.text().strip()
-            said = await self.bridge.engine.permissions.test(
+            verdict = await self.bridge.engine.permissions.test(
                 tool, arguments, workspace=(folder,) if folder else (), mode=self.tester.profile.mode
             )
         except AtelierError as error:
             self.tester.show_problem(error_text(error))
         else:
-            self.tester.show_verdict(said)
+            self.tester.show_verdict(verdict)
 
     def _bring_back(self, rule: PermissionRule) -> None:
         self.call(self.bridge.engine.permissions.add(rule))

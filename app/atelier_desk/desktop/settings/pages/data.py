@@ -1,4 +1,4 @@
-"""Data: backups that are proven by opening them, restore, export and import of everything."""
+"""Data: verified backups, restore, export and import of everything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CONFIRM = N_(
     "Confirm what you trust: rules under Permissions, your tools under Tools, servers under MCP servers, "
     "trusted folders in the Files pane, everything else here under From another installation."
 )
-"""Said after data from elsewhere was taken over, whose grants are off."""
+"""Shown after importing data from elsewhere, whose permissions are disabled."""
 
 
 UNDO = Section(
@@ -62,7 +62,7 @@ UNDO = Section(
 
 @settings_page("data", order=90, icon="database", title=N_("Data and diagnostics"), section=N_("Data"))
 class DataPage(RowsPage):
-    """Where the data is, backups, the export to plain text, and what is kept so that changes of files can be undone."""
+    """The data folder, backups, plain-text export, and retention of undo data."""
 
     topics = ("settings", "file")
 
@@ -108,7 +108,7 @@ class DataPage(RowsPage):
 
     @cached_property
     def importer(self) -> Importer:
-        """Takes files of workflows and chats; what came of a workflow is said here."""
+        """Imports workflows and chats; results are shown on this page."""
         from atelier_desk.desktop.chat_import import Importer
 
         made = Importer(self.bridge, self.window())
@@ -120,8 +120,8 @@ class DataPage(RowsPage):
         await self.held.load()
         for part in (self.waiting.heading, self.waiting):
             part.setVisible(not self.held.isHidden())
-        kept = await self.bridge.engine.files.undo_storage()
-        self._stored_row.set_texts(N_("Currently stored"), lambda: retained_text(kept))
+        storage = await self.bridge.engine.files.undo_storage()
+        self._stored_row.set_texts(N_("Currently stored"), lambda: retained_text(storage))
         self._root = (await self.bridge.engine.data.folders()).root
         files, held = await self.bridge.engine.data.attachments()
 
@@ -150,7 +150,7 @@ class DataPage(RowsPage):
         ask_save(self, _("Save a backup"), name, _(BACKUP_KINDS), self.create_backup)
 
     def _run(self, busy: Busy, what: Text, work: Callable[[], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
-        """One longer work at a time on a line; its outcome stays there."""
+        """Run one long job at a time on a progress line, which shows the result."""
 
         async def job() -> Outcome:
             result = await work()
@@ -160,7 +160,7 @@ class DataPage(RowsPage):
             busy.run(self.jobs, busy, job, what)
 
     def create_backup(self, path: Path) -> None:
-        """Write a backup to ``path`` and open it."""
+        """Write a backup to ``path`` and verify it."""
         self._run(
             self.backup_busy,
             N_("Writing and checking the backup…"),
@@ -169,7 +169,7 @@ class DataPage(RowsPage):
         )
 
     def verify_backup(self, path: Path) -> None:
-        """Open a backup and count what is in it."""
+        """Open a backup and count its contents."""
         self._run(
             self.backup_busy,
             N_("Checking the backup…"),
@@ -181,7 +181,7 @@ class DataPage(RowsPage):
         self.jobs.start(self._question(path), "origin")
 
     async def _question(self, path: Path) -> None:
-        """Ask before a restore; a backup that this data folder did not make is said to be from elsewhere."""
+        """Confirm a restore; a backup from another data folder is mentioned as such."""
         own = await self.bridge.engine.data.backup_is_own(path)
         words = _("Running agents are paused, and your current data is saved in the folder “backups”.")
         if own:
@@ -197,12 +197,15 @@ class DataPage(RowsPage):
         confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
 
     def restore_backup(self, path: Path, *, from_elsewhere: bool = False) -> None:
-        """Close the engine, put the backup in place, open the engine again. ``from_elsewhere``: also one that is not this folder's own."""
+        """Close the engine, restore the backup, open the engine again.
+
+        ``from_elsewhere``: the backup may be of another data folder.
+        """
         from atelier_desk.engine.services.data import restore_backup
 
         def done(info: Any) -> str:
-            said = _("Restored: {counts}.", counts=_counts(info))
-            return said if info.own else f"{said}\n{_(CONFIRM)}"
+            text = _("Restored: {counts}.", counts=_counts(info))
+            return text if info.own else f"{text}\n{_(CONFIRM)}"
 
         self._while_closed(self.backup_busy, N_("Restoring…"), lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere), done)
 
@@ -211,7 +214,7 @@ class DataPage(RowsPage):
         confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
 
     def compact(self) -> None:
-        """Close the engine, write its database anew, open the engine again."""
+        """Close the engine, compact its database, open the engine again."""
         from atelier_desk.engine.services.data import compact_database
 
         self._while_closed(
@@ -222,7 +225,7 @@ class DataPage(RowsPage):
         )
 
     def _while_closed(self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]) -> None:
-        """Work on the data folder while no engine has it; it cannot be stopped."""
+        """Work on the data folder while the engine is closed; cannot be stopped."""
         if not (self.backup_busy.running or self.compact_busy.running) and self._root is not None:
             busy.run(self.jobs, busy, partial(self._closed, partial(work, self._root), done), what)
             busy.stop.hide()
@@ -245,7 +248,7 @@ class DataPage(RowsPage):
         return partial(done, result), "ok"
 
     def export_to(self, folder: Path) -> None:
-        """Write every table as JSON lines."""
+        """Export every table as JSON lines."""
         self._run(
             self.move_busy,
             N_("Exporting…"),
@@ -254,7 +257,7 @@ class DataPage(RowsPage):
         )
 
     def import_from(self, folder: Path) -> None:
-        """Read such an export."""
+        """Import such an export."""
         self._run(
             self.move_busy,
             N_("Importing…"),
@@ -263,7 +266,7 @@ class DataPage(RowsPage):
         )
 
     def clean(self) -> None:
-        """Give up what is older or larger than the two settings above."""
+        """Delete undo data above the two limits."""
 
         async def work() -> Cleaned:
             done = await self.bridge.engine.files.cleaning.clean()
@@ -281,7 +284,7 @@ class DataPage(RowsPage):
 
 
 def _damaged(result: Any) -> list[str]:
-    """A line for each report, attachment and row that were damaged before what was made or looked at."""
+    """A line for each report, attachment and row that was already damaged."""
     text = N_("The report {name} was damaged or changed by another program before the backup was made.")
     rows: Sequence[Damage] = getattr(result, "damaged_rows", ())
     named = [each.error().localized(_) for each in rows[:SHOWN]]
@@ -291,7 +294,7 @@ def _damaged(result: Any) -> list[str]:
 
 
 def _counts(info: Any) -> str:
-    """``5 workflows, 120 messages … (3.2 MB)`` of whatever has counts and perhaps a size."""
+    """``5 workflows, 120 messages … (3.2 MB)``; the size is optional."""
     parts = ", ".join(rows_text(info.counts)) or _("nothing")
     total = getattr(info, "size", 0)
     return f"{parts} ({size(total)})" if total else parts

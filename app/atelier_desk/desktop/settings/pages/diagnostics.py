@@ -1,4 +1,4 @@
-"""Diagnostics: the check-up, versions and the end of the log, to read and to copy."""
+"""Diagnostics: checks, versions and the end of the log, to read and copy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KINDS: dict[str, PillKind] = {"ok": "ok", "warn": "warn", "fail": "err"}
 
 
 def versions() -> list[tuple[str, str]]:
-    """Names and versions of what matters in a report of a fault."""
+    """Names and versions relevant for a bug report."""
     found = [("Atelier", __version__), ("Python", platform.python_version()), ("Qt", str(qVersion())), ("OS", platform.platform())]
     for name in PACKAGES:
         try:
@@ -48,7 +48,7 @@ def versions() -> list[tuple[str, str]]:
 
 
 def log_tail(folder: Path) -> str:
-    """The last lines of the newest log file, empty when there is none."""
+    """The last lines of the newest log file, empty if there is none."""
     files = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime) if folder.is_dir() else []
     if not files:
         return ""
@@ -61,9 +61,9 @@ def log_tail(folder: Path) -> str:
 
 @settings_page("diagnostics", order=91, icon="stethoscope", title=N_("Diagnostics"), part_of="data")
 class DiagnosticsPage(SettingsPage):
-    """The table of the check-up, versions, log."""
+    """Checks, versions, log."""
 
-    listed_at_once = False  # the check-up takes its time
+    listed_at_once = False  # the checks are slow
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -112,14 +112,14 @@ class DiagnosticsPage(SettingsPage):
         self._show()
 
     def show_notices(self) -> None:
-        """The licences of all parts; read only now, since they are half a million characters."""
+        """Show all licences; loaded on demand, as they have half a million characters."""
         if not self.notices.toPlainText():
             self.notices.setPlainText(notices_file().read_text("utf-8"))
         self.notices.setVisible(self.notices.isHidden())
 
     def _ask_to_remove(self) -> None:
         damaged = "\n".join(check.message for check in self._checks if check.name == "configuration")
-        words = _("They cannot be used, and are gone for good then. Write them anew after it, or restore a backup instead.")
+        words = _("They are unusable and will be deleted permanently. Recreate them afterwards, or restore a backup instead.")
         confirm(self, _("Remove damaged entries?"), f"{damaged}\n\n{words}", _("Remove"), lambda: self.jobs.start(self._remove(), "remove"))
 
     async def _remove(self) -> None:
@@ -143,7 +143,7 @@ class DiagnosticsPage(SettingsPage):
             self._grid.addWidget(text, 2 * row + 1, 1)
 
     def report(self) -> str:
-        """Everything on the page as text, for a report of a fault."""
+        """Everything on the page as text, for a bug report."""
         lines = [f"{check.status:4} {check.title}: {check.message}" for check in self._checks]
         names = [f"{name} {number}" for name, number in versions()]
         return "\n".join([*names, "", *lines, "", self.log.toPlainText()])

@@ -1,4 +1,4 @@
-"""General: language, look, notifications. Everything applies at once."""
+"""General: language, appearance, notifications. Changes apply at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAVE_MS = 250
 
 
 class ScaleSlider(QWidget):
-    """``font-scale``, with the percentage beside it; ``changed`` is told the scale a moment after the last step."""
+    """``font-scale`` with its percentage; ``changed`` is called with the scale a moment after the last step."""
 
     def __init__(self, parent: QWidget, changed: Changed) -> None:
         super().__init__(parent)
@@ -32,7 +32,7 @@ class ScaleSlider(QWidget):
         self.slider.setRange(round(least / SCALE_STEP), round(most / SCALE_STEP))
         self.slider.setValue(100 // SCALE_STEP)
         self.slider.setPageStep(2)
-        self.slider.setTracking(False)  # dressing the whole program again at every pixel of a drag would stutter
+        self.slider.setTracking(False)  # restyling the program at every pixel of a drag would stutter
         self.slider.setFixedWidth(200)
         self.percent = QLabel(self)
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -51,7 +51,7 @@ class ScaleSlider(QWidget):
 
 
 class Scale(Field):
-    """The size of text, in steps of ten percent."""
+    """Text size, in steps of ten percent."""
 
     def make(self, parent: QWidget, model: type[BaseModel], changed: Changed) -> QWidget:
         return ScaleSlider(parent, changed)
@@ -66,7 +66,7 @@ class Scale(Field):
 
 @settings_page("general", order=10, icon="sliders-horizontal", title=N_("General"), section=N_("Application"))
 class GeneralPage(RowsPage):
-    """``language-select``, ``theme-select``, font scale, notifications, how many workflows run at once, how long a model may be silent."""
+    """``language-select``, ``theme-select``, font scale, notifications, parallel workflows, inactivity timeout."""
 
     sections = (
         Section(

@@ -1,4 +1,4 @@
-"""MCP servers: which there are and how they stand, the form of one, its tools with what is allowed of each, and its newest calls."""
+"""MCP servers: list with status, form, tools with permissions, and recent calls."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ ROLES: dict[McpState, Role] = {
 }
 CALLS = 20
 LOG_LINES = 50
-"""Lines of a log that are shown, the newest first."""
+"""Lines of a log that are shown, newest first."""
 _BAD: dict[str, Role] = {"warning": "warn", "error": "err", "critical": "err", "alert": "err", "emergency": "err"}
 LEFT_OUT = 5
-"""Entries of a server that the result of a test names; the list of its tools names all."""
+"""Maximum number of a server's skipped entries named by a test; its list of tools names all."""
 CHECK_MS = 15_000
 
 
 def facts(row: McpStatus) -> str:
-    """How a server stands, in a line."""
+    """A server's status in one line."""
     found = [_(STATES[row.state])]
     if row.reason:
-        found.append(row.reason)  # there is room for little more, and this is what there is something to do about
+        found.append(row.reason)  # there is room for little more, and this is what the user can act on
     found.append(ngettext("{n} tool", "{n} tools", row.tools))
     if row.ping_ms:
         found.append(_("answers in {time}", time=number_format.duration(row.ping_ms)))
@@ -74,7 +74,7 @@ def facts(row: McpStatus) -> str:
 
 
 def health_text(health: McpHealth) -> str:
-    """The result of a test in one sentence, in the language of the moment."""
+    """The result of a test as a sentence in the current language."""
     if not health.ok:
         return health.message if health.error is None else error_text(health.error)
     tools = ngettext("{n} tool", "{n} tools", health.tools)
@@ -89,7 +89,7 @@ def health_text(health: McpHealth) -> str:
 
 @settings_page("mcp", order=50, icon="plug", title=N_("MCP"))
 class McpPage(ListFormPage["McpStatus"]):
-    """List, form with test, tools, the agents that have them, newest calls."""
+    """List, form with test, tools, agents with access, recent calls."""
 
     topics = ("mcp", "agent")
 
@@ -150,10 +150,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self.show_list()
         self.show_chosen()
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def _check_servers(self) -> None:
-        """While the page is looked at, servers that run are asked whether they still answer."""
+        """Ping running servers while the page is visible."""
 
         async def job() -> None:
             self.things = await self.bridge.engine.mcp.check()
@@ -225,7 +223,7 @@ class McpPage(ListFormPage["McpStatus"]):
         return "\n".join(_("Left out: {what}", what=visible(each)) for each in lines)
 
     def _show_agents(self, row: McpStatus | None) -> None:
-        """Who has its tools; of a server that is added, who gets them with Save: the default agent, until a person says otherwise."""
+        """Show which agents have its tools; for a new server those that will get them: by default the default agent."""
         agents = sorted(self._agents, key=lambda each: each.id != self._default)
         given = {each.id: (each.name, each.id == self._default if row is None else row.name in each.config.mcp_servers) for each in agents}
         self._agent_list.show_rows((row is None, given), lambda: [self._agent_box(*agent) for agent in given.items()])
@@ -251,10 +249,8 @@ class McpPage(ListFormPage["McpStatus"]):
         for name in ("sign-in", "sign-out"):
             self.buttons[name].setVisible(row is not None and row.config.transport == "http")
 
-    # adding -------------------------------------------------------------------------------------------------------------------------
-
     def ask_what(self) -> None:
-        """Paste, file, this machine's programs, or by hand."""
+        """Ask how to add a server: paste, file, other programs, or by hand."""
         if self.busy_with_another():
             return
         dialog = McpImportDialog(self)
@@ -282,7 +278,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.jobs.start(self._show_read(lambda: self.bridge.engine.mcp_import.read_file(path), path), "read")
 
     async def _show_read(self, read: Any, where: str) -> None:
-        """Show what was read, or why nothing could be."""
+        """Show the servers found, or why none could be read."""
         try:
             servers = await read()
         except Exception as error:
@@ -305,7 +301,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.jobs.start(job(), "read")
 
     def _fill_form(self, number: int) -> None:
-        """Into the form: nothing is stored before it is saved there."""
+        """Fill the form: nothing is stored before it is saved there."""
         found = self._found[number][1] if 0 <= number < len(self._found) else None
         if self.dialog is not None:
             self.dialog.accept()
@@ -316,10 +312,11 @@ class McpPage(ListFormPage["McpStatus"]):
             self.form.name if found is None else self.form.command if found.config and found.config.transport == "stdio" else self.form.url
         ).setFocus()
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def run_test(self) -> None:
-        """Start the server as the form has it; a stored one that was not changed stays up, and its tools are compared."""
+        """Start the server as configured in the form.
+
+        A stored server without changes stays running, and its tools are compared.
+        """
 
         async def work() -> Outcome:
             if self.editing():
@@ -331,7 +328,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.try_form(N_("Starting the server…"), work)
 
     def _start(self, start: Callable[[str], Coroutine[object, None, McpHealth]], what: str) -> None:
-        """Start the chosen server in one of its ways; Stop gives it up."""
+        """Start the selected server in one of several ways; Stop cancels it."""
         name = self.chosen
 
         async def work() -> Outcome:
@@ -351,8 +348,8 @@ class McpPage(ListFormPage["McpStatus"]):
         for box in self._agent_list.rows if self.adding else ():
             if isinstance(box, QCheckBox) and box.isChecked():
                 await self.bridge.engine.mcp.give(config.name, str(box.property("agent")), True)
-        kept = not secrets or (await self.bridge.engine.keys.store()).persistent
-        return config.name, lambda: self.note_saved(kept)
+        persistent = not secrets or (await self.bridge.engine.keys.store()).persistent
+        return config.name, lambda: self.note_saved(persistent)
 
     def _ask_remove(self) -> None:
         row = self.current()

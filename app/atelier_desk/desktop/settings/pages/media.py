@@ -1,4 +1,4 @@
-"""Pictures and 3D: the model that describes pictures, and the services that make pictures and models."""
+"""Images and 3D: the vision model, and services that create images and 3D models."""
 
 from __future__ import annotations
 
@@ -29,8 +29,11 @@ USUAL = N_("Leave empty for the service's default.")
 
 @settings_page("media", order=81, icon="image", title=N_("Images and 3D"), part_of="web")
 class MediaPage(FormPage):
-    """``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``, ``media-apply``,
-    ``media-test-images``, ``media-test-models``."""
+    """The page of image and 3D services.
+
+    Controls: ``media-sees``, ``media-images``, ``media-images-model``, keys and variables, ``media-models``,
+    ``media-apply``, ``media-test-images``, ``media-test-models``.
+    """
 
     titles = {
         "images": N_("Address (image generation)"),
@@ -88,7 +91,7 @@ class MediaPage(FormPage):
             self.form.row(self, card, key)
         self.test_images = self._tester("images", N_("Test image generation"))
         self.test_models = self._tester("models", N_("Test 3D service"))
-        self.forget_button = control(QPushButton(self), "media-forget", N_("Forget the keys"), on=self._delete_keys)
+        self.forget_button = control(QPushButton(self), "media-forget", N_("Delete the keys"), on=self._delete_keys)
         buttons = FlowLayout(spacing=8)
         for button in (self.test_images, self.test_models, self.forget_button):
             buttons.addWidget(button)
@@ -119,7 +122,7 @@ class MediaPage(FormPage):
         return _("saved – type to replace") if self._state is not None and of in self._state.keys else ""
 
     def _keys(self, secrets: dict[str, str]) -> dict[str, str]:
-        """Keys by their services."""
+        """API keys by service."""
         typed = {"images": secrets.get("images_key", ""), self._kind(): secrets.get("models_key", "")}
         return {name: key for name, key in typed.items() if key and name != "off"}
 

@@ -1,4 +1,4 @@
-"""Memory: which embedder gives memories their meaning, what there is, and moving it."""
+"""Memory: the embedder, statistics, export and import."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ AT_END = (
     ("always", N_("After every turn")),
 )
 PROGRESS = 80
-"""Characters of a line that pip prints."""
+"""Maximum characters of a line of pip's output."""
 JSON_KINDS = N_("JSON (*.json)")
 
 
@@ -62,7 +62,10 @@ REMEMBERED = Section(
     Choice(
         "memories_at_end",
         N_("Suggest memories with the model"),
-        N_("Sends one short, counted request to the turn's model. Its suggestions wait for your approval at the end of the turn."),
+        N_(
+            "Sends one short request to the turn's model, which counts as usage. Its suggestions wait for your "
+            "approval at the end of the turn."
+        ),
         "memory-at-end",
         choices=AT_END,
     ),
@@ -77,7 +80,7 @@ EMBEDDER = (
 
 @settings_page("memory", order=60, icon="brain", title=N_("Memory and projects"), section=N_("Memory"))
 class MemoryPage(RowsPage):
-    """Embedder with provider, model and dimension; counts; export, import, vectors anew."""
+    """Embedder with provider, model and dimension; counts; export, import, re-embedding."""
 
     topics = ("memory", "provider", "settings")
 
@@ -128,13 +131,14 @@ class MemoryPage(RowsPage):
         running = await self.bridge.engine.memories.reembed_progress()
         self._show_state(await self.bridge.engine.memories.reembed_state(), running)
         self._check()
-        self._described = await self.bridge.engine.memories.describe()  # last: of many thousands it takes a moment
+        self._described = await self.bridge.engine.memories.describe()  # last: slow with many thousands
         bind_text(self.stats)
 
     def _on_changed(self, topic: Topic, id: str) -> None:
         if topic == "memory" and id == REEMBED and self._state.get("state") == "running":
             if self.isVisible():
-                self.jobs.once("progress", self._follow)  # each batch says so: the page itself takes longer to read than some batches
+                # Emitted for each batch: loading the page takes longer than some batches.
+                self.jobs.once("progress", self._follow)
         else:
             super()._on_changed(topic, id)
 
@@ -146,7 +150,7 @@ class MemoryPage(RowsPage):
             self.reload()
 
     def _show_progress(self, done: int, total: int) -> None:
-        """How far the vectors are, whoever began to make them."""
+        """Show the progress of embedding, whoever started it."""
         if not self.busy.running:
             self.busy.note(_("Embeddings computed: {done} of {total}. Search keeps working.", done=number(done), total=number(total)))
         self.busy.set_progress(done, total)
@@ -164,7 +168,7 @@ class MemoryPage(RowsPage):
         self._check()
 
     def _show_install(self) -> None:
-        """The button beside an embedder whose package is missing; where none can be added, what to do instead."""
+        """Show a button to install an embedder's missing package, or instructions if that is not possible."""
         self._install_row.setVisible(self._kind() == installing.PACKAGE and not installing.installed())
         possible = installing.can_install()
         self.install.setVisible(possible)
@@ -172,21 +176,21 @@ class MemoryPage(RowsPage):
         self._install_row.set_texts(N_("Package"), hint if possible else error_text(installing.missing()))
 
     def _install(self) -> None:
-        said = ""
+        last = ""
 
-        def told(line: str) -> None:
-            nonlocal said
-            said = shorten(line, PROGRESS)
+        def show_line(line: str) -> None:
+            nonlocal last
+            last = shorten(line, PROGRESS)
 
         async def work() -> Outcome:
             try:
-                await self.bridge.engine.settings.install_embedder(told)
+                await self.bridge.engine.settings.install_embedder(show_line)
             finally:
                 self.install.setEnabled(True)
             self._show_install()
             return lambda: _("Installed. “Save” switches to it."), "ok"
 
-        if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=said)) is not None:
+        if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=last)) is not None:
             self.install.setEnabled(False)
 
     def _entered(self) -> EmbedderSettings:
@@ -213,7 +217,7 @@ class MemoryPage(RowsPage):
             try:
                 await self.bridge.engine.settings.update(embedder=entered)
             finally:
-                self._show_install()  # a missing package is refused with the button that installs it
+                self._show_install()  # an embedder without its package is refused, with the button that installs it
             self._saved = entered
             self._check()
             return lambda: _("Saved. Embeddings are recomputed in the background; search keeps working."), "ok"
@@ -232,7 +236,7 @@ class MemoryPage(RowsPage):
         self.reembed.setEnabled(False)
 
     def _show_state(self, state: dict[str, Any], running: tuple[int, int] | None) -> None:
-        """Pause while vectors are made, going on while it is paused, and how many are left then."""
+        """Show Pause during embedding, or Continue with the remaining number while paused."""
         before, self._state = self._state.get("state"), state
         now, left = state["state"], state["left"]
         paused = now == "paused"
@@ -266,7 +270,7 @@ class MemoryPage(RowsPage):
         async def job() -> None:
             memories = self.bridge.engine.memories
             await (memories.resume_reembed() if paused else memories.pause_reembed())
-            self.reload()  # not waited for: a click meanwhile would count for nothing
+            self.reload()  # not awaited: it would block clicks meanwhile
 
         self.jobs.once("pause", job)
 
@@ -293,7 +297,7 @@ class MemoryPage(RowsPage):
         return "\n".join(lines)
 
     def export_to(self, path: Path) -> None:
-        """Write all memories as JSON."""
+        """Export all memories as JSON."""
 
         async def job() -> None:
             text: str = await self.bridge.engine.memories.export()
@@ -303,7 +307,7 @@ class MemoryPage(RowsPage):
         self.jobs.once("export", job)
 
     def import_from(self, path: Path) -> None:
-        """Read exported memories; those that are there already are left alone."""
+        """Import exported memories; existing ones are skipped."""
 
         async def work() -> None:
             counts = await self.bridge.engine.memories.import_(await read_text(path, limits.MEMORY_FILE))

@@ -1,4 +1,4 @@
-"""Projects: which there are, whether agents search them, and the way to their window, where everything else is done."""
+"""Projects: list and search access; everything else is in the projects window."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @settings_page("projects", order=61, icon="folder-search", title=N_("Projects"), part_of="memory")
 class ProjectsPage(SettingsPage):
-    """The list, with the switch that keeps one out of the searches of agents."""
+    """The list, with a switch that excludes a project from agents' searches."""
 
     topics = ("projects",)
 

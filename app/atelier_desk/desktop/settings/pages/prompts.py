@@ -1,4 +1,4 @@
-"""Prompts: the list of the person's own, and the form of the chosen one."""
+"""Prompts: the user's own, and the form of the selected one."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class PromptsPage(ListFormPage[Prompt]):
         self._files: dict[str, str] = {}
         self.dialog: PromptForm | None = None
         about = N_(
-            "Texts that you use often. Type / and the name in a message to insert one. "
-            "You are asked for what is in {{braces}}: {{name}}, or {{name=default}}."
+            "Texts you use often. Type / and the name in a message to insert one. "
+            "You are asked for the values in {{braces}}: {{name}}, or {{name=default}}."
         )
         self.column.addWidget(control(label("", "muted", self, wrap=True), "prompts-about", about))
         card = self.section(N_("PROMPTS"))
@@ -83,8 +83,6 @@ class PromptsPage(ListFormPage[Prompt]):
             self.form.row(self, card, key)
         fill(card.body, self.text, self.facts)
         self.form.changed.connect(self.changed)
-
-    # showing ------------------------------------------------------------------------------------------------------------------------
 
     async def read(self) -> list[Prompt]:
         return await self.bridge.engine.prompts.list()
@@ -134,19 +132,19 @@ class PromptsPage(ListFormPage[Prompt]):
     def _warnings(self) -> str:
         prompt, warnings = self.current(), []
         if (file := self._files.get(self.form.read()["name"])) and (prompt is not None or self.adding):
-            warnings.append(_("A skill or command has this name and comes first: {file}. Rename the prompt to use it.", file=file))
+            warnings.append(_("A skill or command with this name takes precedence: {file}. Rename the prompt to use it.", file=file))
         if prompt is not None and prompt.tainted:
-            warnings.append(_("From {source}: read it before you use it. Saving it says that you have.", source=", ".join(prompt.tainted)))
+            warnings.append(
+                _("From {source}: read it before you use it. Saving confirms that you have read it.", source=", ".join(prompt.tainted))
+            )
         return "\n".join(warnings)
-
-    # doing --------------------------------------------------------------------------------------------------------------------------
 
     async def save_form(self) -> Saved:
         saved = await self.bridge.engine.prompts.save(self.form.made(), None if self.adding else self.chosen)
         return saved.id, lambda: self.note_saved(True)
 
     async def show_again(self, key: str) -> None:
-        """What is searched for gives way when it would hide the prompt."""
+        """The search is cleared if it would hide the prompt."""
         await super().show_again(key)
         prompt = self.current()
         if prompt is not None and prompt not in self.listed():
@@ -158,20 +156,20 @@ class PromptsPage(ListFormPage[Prompt]):
     async def _delete(self) -> None:
         if self.current() is None:
             return
-        gone = await self.bridge.engine.prompts.delete(self.chosen)
+        deleted = await self.bridge.engine.prompts.delete(self.chosen)
         self.chosen = ""
 
         def undo() -> None:
-            self.jobs.once("undelete", lambda: self._undelete(gone))
+            self.jobs.once("undelete", lambda: self._undelete(deleted))
 
-        offer_undo(self, _("Prompt “{name}” deleted", name=gone.name), undo)
+        offer_undo(self, _("Prompt “{name}” deleted", name=deleted.name), undo)
         await self.load()
 
     async def _undelete(self, prompt: Prompt) -> None:
         await self.show_back((await self.bridge.engine.prompts.put_back(prompt)).id)
 
     def preview(self) -> None:
-        """Show what comes of the text in the form with its variables filled in; it can be copied."""
+        """Show the form's text with its variables filled in; it can be copied."""
         prompt = self.current()
         if prompt is None:
             return
@@ -192,7 +190,7 @@ class PromptsPage(ListFormPage[Prompt]):
             ask_open(self, _("Import a prompt"), _(OPEN_KINDS), self.import_from)
 
     def import_from(self, path: Path) -> None:
-        """Store the prompt of a file; what cannot be taken over of another program's is said."""
+        """Import a prompt file; what is lost from another program's is shown."""
 
         async def job() -> None:
             done = await self.bridge.engine.prompts.import_text(await read_text(path), str(path))
@@ -211,7 +209,7 @@ class PromptsPage(ListFormPage[Prompt]):
             ask_save(self, _("Export the prompt"), f"{prompt.name}.md", _(SAVE_KINDS), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write the chosen prompt's file."""
+        """Export the selected prompt to a file."""
 
         async def job() -> None:
             await write_text(path, await self.bridge.engine.prompts.export_text(self.chosen))

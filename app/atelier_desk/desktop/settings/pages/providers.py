@@ -1,4 +1,4 @@
-"""Providers: model servers, their keys and a test; their models; models to download."""
+"""Providers: model servers with API keys and a test; their models; models to download."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 
 MOST_NAMED = 3
-"""Agents that a button names; of more, the first and a number."""
+"""Maximum number of agents named on a button; of more, the first and a number."""
 FEW = 6
 """Up to this many models need no search."""
 
 
 def health_text(health: ProviderHealth) -> str:
-    """The result of a test in one sentence."""
+    """The result of a test as a sentence."""
     if not health.ok:
         return health.message or _("The test failed.")
     if not health.models and health.message:
@@ -123,7 +123,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.forget_button = control(
             QPushButton(self),
             "provider-forget-key",
-            N_("Forget the key"),
+            N_("Delete the key"),
             look="link",
             on=lambda: self.call(self.bridge.engine.providers.clear_key(self.chosen)),
         )
@@ -143,10 +143,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.build_foot("provider", self.test)
         self.form.changed.connect(self.changed)
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     async def read(self) -> list[ProviderConfig]:
-        """Those a person connected first: the built-in one is there anyway."""
+        """User-connected providers come first: the built-in one always exists."""
         self._states = await self.bridge.engine.keys.states()
         await self.key_note.load()
         self._users = await self.bridge.engine.agents.of_default_model()
@@ -156,7 +154,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         await self.held.load()
         found: list[ProviderConfig] = await self.bridge.engine.providers.list()
         if self.chosen != self.picked and not self.editing():
-            self.chosen = ""  # a better one may be there by now
+            self.chosen = ""  # there may be a better default now
         return sorted(found, key=lambda config: is_builtin(config.kind))
 
     async def load(self) -> None:
@@ -180,7 +178,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         return bool(self.form.complete())
 
     def opening(self) -> str:
-        """The one that answers, or else could: of a connected service rather than of the built-in one, which has no key to look for."""
+        """The provider that answers, or could: connected services before the built-in one, which needs no key."""
         used = {agent.config.provider for agent in self._users[:1]}
 
         def far(config: ProviderConfig) -> tuple[bool, bool, bool, bool]:
@@ -190,7 +188,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         return min(self.things, key=far).name if self.things else ""
 
     def show_item(self, name: str) -> None:
-        """A provider, with the keyboard in the field of its key."""
+        """Select a provider and focus its API key field."""
         self._wanted = name
         self.reload()
 
@@ -222,13 +220,13 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self._check_model()
 
     def _star(self, info: ModelInfo, on: bool) -> None:
-        """Kept at once; the row moves when the page is shown next, not under the pointer."""
-        kept = [each for each in self._favourites if each != key_of(info)]
-        self._favourites = (*kept, key_of(info)) if on else tuple(kept)
+        """Stored at once; the row moves when the page is next shown, not under the pointer."""
+        others = [each for each in self._favourites if each != key_of(info)]
+        self._favourites = (*others, key_of(info)) if on else tuple(others)
         self.jobs.start(self.bridge.engine.settings.update(favourite_models=self._favourites))
 
     def _refresh(self) -> None:
-        """Fetch the list of hosted models anew."""
+        """Download the list of hosted models."""
 
         async def job() -> None:
             try:
@@ -249,7 +247,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         bind_text(self.list_day, self._day_text)
 
     def _day_text(self) -> str:
-        """What stands in the table where nobody entered anything and the server says nothing."""
+        """The source of values that neither the user nor the server provides."""
         if self._list is None:
             return ""
         day = day_words(self._list.day)
@@ -260,10 +258,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         age = _("The list is {days} days old: newer models and prices may be missing. Update it.", days=self._list.age)
         return f"{age} {figures} {source}"
 
-    # whose model it is --------------------------------------------------------------------------------------------------------------
-
     def _proposed(self) -> ModelInfo | None:
-        """The model to use: that of the row with the cursor, else the service's own proposal, else the first that can talk."""
+        """The model to use: of the current row, else the service's suggestion, else the first chat model."""
         config = self.current()
         if config is None or not config.enabled:
             return None
@@ -308,7 +304,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.jobs.once("use", job)
 
     async def load_more(self) -> None:
-        self.jobs.start(self._load_models(self.chosen), "models")  # a server that is slow to answer holds nothing else up
+        self.jobs.start(self._load_models(self.chosen), "models")  # a slow server delays nothing else
 
     async def _load_models(self, name: str) -> None:
         self._found = []
@@ -318,8 +314,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         try:
             models: list[ModelInfo] = await self.bridge.engine.providers.models(name)
         except Exception as error:
-            said = self.held.isHidden()  # else the form says it already, with the button that helps
-            if name == self.chosen and not self.busy.running and said:
+            hidden = self.held.isHidden()  # otherwise the form shows it, with the button that helps
+            if name == self.chosen and not self.busy.running and hidden:
                 self.busy.note(error_text(error), "warn")
             return
         if name == self.chosen and not self.adding:
@@ -327,7 +323,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             self._show_models()
 
     def changed(self) -> None:
-        """What is being tested, or was, is not what the form says any more."""
+        """The form changed: a running or past test is obsolete."""
         self.use_found.hide()
         super().changed()
 
@@ -350,10 +346,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     def _open_keys(self) -> None:
         QDesktopServices.openUrl(QUrl(self._keys))
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def _ask_preset(self) -> None:
-        """What there is to add at once, and the servers found on this machine as soon as they are known."""
+        """Show the presets, and servers found on this machine once known."""
         if self.busy_with_another():
             return
         picker = PresetPicker(self)
@@ -367,11 +361,11 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             picker.show_found(found)
 
     def begin(self, kind: str, name: str, url: str, example: str = "") -> None:
-        """Start the form of a new provider; one with an ``example`` of an address needs one."""
+        """Open the form of a new provider; with an ``example`` an address is required."""
         if not self.begin_new():
             return
-        taken = {config.name for config in self.things}
-        free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in taken)
+        used = {config.name for config in self.things}
+        free = next(each for each in (name, *(f"{name} {number}" for number in range(2, 100))) if each not in used)
         self.use_found.hide()
         self.form.prefill(kind, free, url, example)
         self.check()
@@ -381,14 +375,14 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.reveal(self.save if self.form.isHidden() else self.form)
 
     async def save_form(self) -> Saved:
-        """The provider, then a typed key and the values of headers, which go into the keyring."""
+        """Store the provider, then its typed key and header values in the keyring."""
         config, key, secrets = self.form.config(), self.form.key(), self.form.secrets()
         if not self.adding and config.name != self.chosen:
             await self.bridge.engine.providers.rename(self.chosen, config.name)
         await self.bridge.engine.providers.save(config, new=self.adding)
-        kept = await self.bridge.engine.providers.set_key(config.name, key) if key else True
-        kept = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and kept
-        return config.name, lambda: self.note_saved(kept)
+        persistent = await self.bridge.engine.providers.set_key(config.name, key) if key else True
+        persistent = (await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True) and persistent
+        return config.name, lambda: self.note_saved(persistent)
 
     def problem(self, error: Exception) -> str:
         if not isinstance(error, ValidationError):
@@ -398,7 +392,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         return _("A name may contain 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
 
     def run_test(self) -> None:
-        """Ask the server as the form has it; nothing is stored."""
+        """Query the server as configured in the form; nothing is stored."""
 
         async def work() -> Outcome:
             name, changed = self.chosen, self.editing()
@@ -412,7 +406,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.try_form(N_("Testing…"), work)
 
     def _offer(self, config: ProviderConfig, health: ProviderHealth) -> None:
-        """A button for the address where the server did answer."""
+        """Offer the address at which the server did answer."""
         self._found_url = health.found_url if config.kind == health.found_kind else ""
         self.use_found.setVisible(bool(self._found_url))
         bind_text(self.use_found, lambda: _("Use {url}", url=self._found_url))
@@ -443,7 +437,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         held = self.buttons["remove"].hasFocus() or not self.isAncestorOf(QApplication.focusWidget() or self)
         await self.load()
         if held:
-            self.list.setFocus()  # else it goes on to whatever can be clicked next once the button is off
+            self.list.setFocus()  # otherwise the focus moves on when the button is disabled
 
     def _edit_model(self, info: ModelInfo, field: str, value: Any) -> None:
         async def job() -> None:

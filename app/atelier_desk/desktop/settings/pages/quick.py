@@ -1,4 +1,4 @@
-"""The desktop around the window: the icon of the notification area, a key for quick ask in every program, notifications that answer."""
+"""Desktop integration: tray icon, global shortcut for quick ask, notifications with buttons."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tray_words() -> str:
 
 
 def shortcut_text(state: KeyState, keys: str) -> str:
-    """Which way is in force, or why there is none."""
+    """How the shortcut is registered, or why it is not."""
     match state.kind:
         case "off":
             return _("Off: no system-wide shortcut.")
@@ -55,7 +55,7 @@ def shortcut_text(state: KeyState, keys: str) -> str:
 
 
 def answer_text(link: SystemLink | None) -> str:
-    """What the notifications of this desktop can do."""
+    """What this desktop's notifications support."""
     if link is None or (can := link.notifications.capabilities) is None:
         reason = text_of(link.notifications.reason) if link is not None else ""
         words = _("Not available here: click a notification to open the request and answer it there.")
@@ -101,7 +101,7 @@ class QuickPage(RowsPage):
         self._answers = self.add(Section(N_("NOTIFICATIONS"), answers))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """The page follows the window's link, which it finds once it has its place."""
+        """Subscribe to the window's desktop link, which is known once the page has its window."""
         super().showEvent(event)
         if self._link is None and (link := system_link(self)) is not None:
             self._link = link
@@ -118,7 +118,7 @@ class QuickPage(RowsPage):
 
     @staticmethod
     def command_line() -> str:
-        """The command as it works for this installation."""
+        """The command line as it works for this installation."""
         return COMMAND if not getattr(sys, "frozen", False) else f'"{sys.executable}" quick'
 
     @property
@@ -129,14 +129,14 @@ class QuickPage(RowsPage):
         return shortcut_text(self._state, QKeySequence(self._keys).toString(QKeySequence.SequenceFormat.NativeText))
 
     def _update_states(self) -> None:
-        """Say anew what depends on the system."""
+        """Update what depends on the system."""
         self._key_row.set_texts(N_("Shortcut"), self._key_words)
         for row in self._answers.findChildren(Row):
             row.set_texts(N_("Answer in notifications"), lambda: answer_text(self._link))
         self.again.setVisible(self._state.kind in ("taken", "refused", "missing"))
 
     def _recorded(self, keys: QKeySequence) -> None:
-        """Take the key, or say in its row what speaks against it; none switches the key off."""
+        """Set the recorded keys, or show in the row why they are refused; none disables the shortcut."""
         if why := refusal(keys, registry_of(self), "quick-ask"):
             self._key_row.set_texts(N_("Shortcut"), made(why))
         elif keys.isEmpty():

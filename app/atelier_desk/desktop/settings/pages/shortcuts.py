@@ -1,4 +1,4 @@
-"""Shortcuts: what the keys do, from the one registry of actions, and other keys for them."""
+"""Shortcuts: all actions of the registry with editable keys."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ FIXED = (
 
 @settings_page("shortcuts", order=100, icon="keyboard", title=N_("Shortcuts"))
 class ShortcutsPage(SettingsPage):
-    """A row an action, with its keys to change; then the keys of lists and dialogs, which are fixed. Stored at once, with undo."""
+    """A row per action with its keys; then the fixed keys of lists and dialogs. Stored at once, with undo."""
 
     topics = ("settings",)
 
@@ -67,7 +67,7 @@ class ShortcutsPage(SettingsPage):
 
     @property
     def actions_(self) -> ActionRegistry | None:
-        """The window's actions; None where there is no window."""
+        """The window's actions; None without a window."""
         return registry_of(self)
 
     def _show(self) -> None:
@@ -99,10 +99,8 @@ class ShortcutsPage(SettingsPage):
         assert isinstance(field, KeyField)
         return field
 
-    # changing -----------------------------------------------------------------------------------------------------------------------
-
     def _recorded(self, spec: ActionSpec, keys: QKeySequence) -> None:
-        """Take the keys, or say in the row what speaks against them."""
+        """Set the recorded keys, or show in the row why they are refused."""
         registry = self.actions_
         if registry is None:
             return
@@ -112,14 +110,14 @@ class ShortcutsPage(SettingsPage):
             self._store({**self._chosen, spec.name: keys.toString(QKeySequence.SequenceFormat.PortableText)})
 
     def _reset(self, spec: ActionSpec) -> None:
-        """Back to the keys an action came with, unless another has taken them meanwhile."""
+        """Restore an action's default keys, unless another action uses them."""
         self._recorded(spec, QKeySequence(spec.shortcut))
 
     def _reset_all(self) -> None:
         self._store({})
 
     def _store(self, chosen: dict[str, str]) -> None:
-        """Keep what differs from the usual keys."""
+        """Store the keys that differ from the defaults."""
         registry, before = self.actions_, self._chosen
         usual = {spec.name: spec.shortcut for spec, _made in registry or ()}
         wanted = {name: keys for name, keys in chosen.items() if usual.get(name) != keys}
@@ -135,5 +133,5 @@ class ShortcutsPage(SettingsPage):
 
 
 def _native(keys: str) -> str:
-    """Keys as the platform writes them; what names no key stays as it is."""
+    """Keys in the platform's notation; other texts are unchanged."""
     return native_keys(keys) or keys

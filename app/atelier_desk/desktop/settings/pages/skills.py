@@ -1,4 +1,4 @@
-"""Skills: which there are and where, whether they are used, what they say, and adding one."""
+"""Skills: list by folder, enabling, viewing, and adding one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @settings_page("skills", order=31, icon="sparkles", title=N_("Skills"), part_of="agents")
 class SkillsPage(SettingsPage):
-    """``skills-add``, ``skills-reload``, and a card for each place."""
+    """``skills-add``, ``skills-reload``, and a card per folder."""
 
     topics = ("file",)
 
@@ -61,7 +61,7 @@ class SkillsPage(SettingsPage):
         return PlaceCard(place, self._open, self._switch, self._trust, self._list)
 
     def _measure(self) -> None:
-        """Labels know their height when they have their font, which they get as they are shown: nothing else tells the area of it."""
+        """Update the scroll area: labels know their height once shown with their font, without notifying it."""
         for row in self._list.findChildren(SkillRow):
             if (inside := row.layout()) is not None:
                 inside.invalidate()
@@ -93,11 +93,11 @@ class SkillsPage(SettingsPage):
         self.dialog = None
 
     def pick(self) -> None:
-        """Choose the folder of a skill; the dialog is not modal to the program's loop."""
+        """Choose the folder of a skill; the dialog does not block the program's loop."""
         ask_folder(self, _("Add skill"), lambda folder: self.add_from(str(folder)))
 
     def add_from(self, folder: str) -> None:
-        """Copy a skill's folder into the user's own place."""
+        """Copy a skill's folder into the user's skills."""
 
         async def job() -> None:
             added = await self.bridge.engine.skills.add(folder)

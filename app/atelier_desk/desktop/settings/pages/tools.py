@@ -1,4 +1,4 @@
-"""Tools: the user's own tool files with their confirmation, and all tools to read."""
+"""Tools: the user's tool files with their confirmation, and a reference of all tools."""
 
 from __future__ import annotations
 
@@ -97,8 +97,6 @@ class ToolsPage(SettingsPage):
         self._show_files(tuple(files))
         self.tools.show_tools(await self.bridge.engine.tools.list())
 
-    # files --------------------------------------------------------------------------------------------------------------------------
-
     def _show_files(self, files: tuple[OwnToolFile, ...]) -> None:
         self._list.show_rows(files, lambda: [ToolFileRow(each, self._review, self._revoke, self._list) for each in files])
         self.empty.setVisible(not files)
@@ -151,8 +149,6 @@ class ToolsPage(SettingsPage):
         QGuiApplication.clipboard().setText(EXAMPLE)
         toast(self, _("Copied"))
 
-    # texts --------------------------------------------------------------------------------------------------------------------------
-
     def _restyle(self) -> None:
         super()._restyle()
         self._fit_example()
@@ -162,7 +158,7 @@ class ToolsPage(SettingsPage):
         self._fit_example()
 
     def _fit_example(self) -> None:
-        """As high as its lines: a page that scrolls inside a page is hard to read."""
+        """Fit the height to its lines: nested scrolling is hard to read."""
         document = self.example.document()
         line = self.example.blockBoundingRect(document.firstBlock()).height()
         around = 2 * document.documentMargin() + 16 + self.example.horizontalScrollBar().sizeHint().height()

@@ -1,4 +1,4 @@
-"""Usage: tokens, cost and time by day, model, agent and workflow, as a picture and a table, from what the runs recorded."""
+"""Usage: tokens, cost and time by day, model, agent and workflow, as chart and table, from recorded runs."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ PERIODS = ((1, N_("Today")), (7, N_("Last 7 days")), (30, N_("Last 30 days")), (
 BY = ((UsageBy.DAY, N_("By day")), (UsageBy.MODEL, N_("By model")), (UsageBy.AGENT, N_("By agent")), (UsageBy.WORKFLOW, N_("By workflow")))
 MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Time")))
 SLOW_S = 1.0
-"""Seconds after which the page says that it reads."""
+"""Seconds after which the page shows that it is loading."""
 MOST_BARS = 12
-"""Lying bars; the table has the rest."""
+"""Maximum horizontal bars; the table has all."""
 MOST_DAYS = 92
-"""Upright bars for days; a longer time is shown by month."""
+"""Maximum vertical bars by day; longer periods are shown by month."""
 
 
 @settings_page("usage", order=92, icon="chart-column", title=N_("Usage"), part_of="data")
@@ -82,7 +82,7 @@ class UsagePage(SettingsPage):
         self._show()
 
     def _add_month(self) -> None:
-        """``usage-limit``: what everything may cost in a month, saved as it is typed."""
+        """``usage-limit``: the monthly cost limit, saved while typing."""
         self._month: MonthUsage | None = None
         section = self.section(N_("MONTHLY LIMIT"))
         self.limit = control(DoubleSpinBox(self), "usage-limit", name=N_("Monthly cost limit"))
@@ -92,7 +92,8 @@ class UsagePage(SettingsPage):
         self.limit.setKeyboardTracking(False)
         self.limit.valueChanged.connect(self._save_limit)
         about = N_(
-            "For all requests together, beside the limits per run. Agents stop at it and ask you; you are told at 80 %. 0 means no limit."
+            "For all requests together, in addition to the limits per run. Agents stop there and ask you; a warning "
+            "appears at 80 %. 0 means no limit."
         )
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")
@@ -147,37 +148,35 @@ class UsagePage(SettingsPage):
                 self.busy.watch(reading, N_("Reading the history…"))
             if (progress := await usage.reading()) is not None:
                 self.busy.set_progress(*progress)
-        if reading.cancelled() or reading.exception() is not None:  # which the jobs tell
+        if reading.cancelled() or reading.exception() is not None:  # reported by the jobs
             return
         self._rows = reading.result() or []
         await self._read_month()
         self._show()
 
-    # showing ------------------------------------------------------------------------------------------------------------------------
-
     def _show(self) -> None:
         by = UsageBy(self.by.currentData())
-        groups, whole = grouped(self._rows, by), summed(self._rows)
+        groups, total = grouped(self._rows, by), summed(self._rows)
         there = bool(groups)
         for part in (self.chart, self.legend, self.summary, self.table):
             part.setVisible(there)
         self.empty.setVisible(not there)
         self.export.setEnabled(there)
-        self.table.show_groups(groups[::-1] if by is UsageBy.DAY else groups, whole)
-        self._show_words(whole)
+        self.table.show_groups(groups[::-1] if by is UsageBy.DAY else groups, total)
+        self._show_words(total)
         self._show_bars(groups, by)
 
     def _show_words(self, whole: UsageSum) -> None:
         usage = whole.usage
         count = ngettext("{number} token", "{number} tokens", whole.tokens, number=number(whole.tokens))
         spent = _("cost unknown") if whole.cost is None else cost_text(whole)
-        told = [count, spent, saved_text(whole), _("{time} of generation", time=duration(whole.duration_ms))]
-        self.summary.setText(" · ".join(filter(None, told)))
+        facts = [count, spent, saved_text(whole), _("{time} of generation", time=duration(whole.duration_ms))]
+        self.summary.setText(" · ".join(filter(None, facts)))
         notes = [_("A copied workflow also counts the usage of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
-                "{number} token has no known price. Prices can be entered in Settings → Providers; they hold from then on.",
-                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they hold from then on.",
+                "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from then on.",
+                "{number} tokens have no known price. Prices can be entered in Settings → Providers; they apply from then on.",
                 usage.tokens_unpriced,
                 number=number(usage.tokens_unpriced),
             )
@@ -197,13 +196,13 @@ class UsagePage(SettingsPage):
         self.chart.show_bars(bars, upright=by is UsageBy.DAY)
         self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
         self.legend.setVisible(bool(self.legend.text()) and bool(groups))
-        what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("time")}[measure]
-        said = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
+        what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("duration")}[measure]
+        text = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
         self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
-        self.chart.setAccessibleDescription(said)
+        self.chart.setAccessibleDescription(text)
 
     def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:
-        """Every day of the period, also those on which nothing was used; of a long one every month."""
+        """Every day of the period, including those without usage; every month of a long period."""
         if not groups:
             return []
         found = {date.fromisoformat(group.key): group.total for group in groups}
@@ -231,14 +230,12 @@ class UsagePage(SettingsPage):
             return day_words(date.fromisoformat(group.key))
         return group.name or _("unknown")
 
-    # doing --------------------------------------------------------------------------------------------------------------------------
-
     def export_csv(self) -> None:
-        """Ask for a file and write every figure of the period into it."""
+        """Ask for a file and export all figures of the period."""
         ask_save(self.window(), _("Export usage"), "atelier-usage.csv", _("CSV (*.csv)"), self.export_to)
 
     def export_to(self, path: Path) -> None:
-        """Write the figures of the period."""
+        """Export the figures of the period."""
         try:
             path.write_text(as_csv(self._rows), encoding="utf-8-sig", newline="")
         except OSError as error:

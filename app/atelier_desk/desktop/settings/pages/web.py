@@ -1,4 +1,4 @@
-"""Web: who searches it, with address and key, and the pages that were fetched."""
+"""Web: the search service with address and key, and cached pages."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ def _with_address(kind: str) -> bool:
 
 @settings_page("web", order=80, icon="globe", title=N_("Web and media"), section=N_("Web"))
 class WebPage(FormPage):
-    """``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``, ``web-clear``;
-    ``web-scripts``, ``web-browser``."""
+    """The page of web search.
+
+    Controls: ``web-search``, ``web-address``, ``web-key``, ``web-key-env``, ``web-apply``, ``web-test``,
+    ``web-clear``, ``web-scripts``, ``web-browser``.
+    """
 
     titles = {"key_env": N_("Variable"), "price": N_("Price per search ($)")}
 
@@ -74,7 +77,7 @@ class WebPage(FormPage):
         for key in ("key_env", "price"):
             self.form.row(self, card, key)
         self.test = control(QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test))
-        self.forget_button = control(QPushButton(self), "web-forget-key", N_("Forget the key"), on=self._delete_key)
+        self.forget_button = control(QPushButton(self), "web-forget-key", N_("Delete the key"), on=self._delete_key)
         buttons = FlowLayout(spacing=8)
         for button in (self.test, self.forget_button):
             buttons.addWidget(button)
