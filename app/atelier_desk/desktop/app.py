@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
-from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme import STYLE, theme
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.desktop.window_state import LayoutKeeper
@@ -67,7 +67,7 @@ def main(
     """
     sys.setswitchinterval(SWITCH_S)
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
-    qt = QApplication.instance() or QApplication([sys.argv[0], *argv])
+    qt = QApplication.instance() or QApplication([sys.argv[0], *STYLE, *argv])
     assert isinstance(qt, QApplication)
     qt.setApplicationName("Atelier")
     composing()

@@ -8,12 +8,15 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPixmap
-from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.theme import assets, icons
 from atelier_desk.desktop.theme.palette import make_palette
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, SCALE_RANGE, Tokens, blend
 
+STYLE = ("-style", "Fusion")
+"""Arguments for the QApplication. ``setStyle`` returns a QStyle, whose 560 constants PySide makes when it is first touched: before the first
+paint nothing of the window names QStyle."""
 Mode = Literal["system", "light", "dark"]
 Role = Literal["text", "muted", "accent", "on_accent", "ok", "warn", "err"]
 
@@ -64,11 +67,8 @@ class Theme(QObject):
         self._installed = False
 
     def install(self, mode: Mode = "system", scale_percent: int = 100) -> None:
-        """Dress the application: Fusion, palette, fonts and style sheet. Call once, after the QApplication exists."""
+        """Dress the application: palette, fonts and style sheet. Call once, after the QApplication was made with ``STYLE``."""
         application = _application()
-        style = QStyleFactory.create("Fusion")
-        if style is not None:
-            application.setStyle(style)
         assets.load_fonts()
         self._installed = True
         hints = QGuiApplication.styleHints()

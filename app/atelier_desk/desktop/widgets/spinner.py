@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimerEvent
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QStyle, QWidget
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
 
@@ -26,11 +26,6 @@ class Spinner(QWidget):
         side = theme().px(self._size)
         return QSize(side, side)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration):  # 0: the system asks for no motion
-            self._timer = self._timer or self.startTimer(_STEP_MS)
-        super().showEvent(event)
-
     def hideEvent(self, event: QHideEvent) -> None:
         if self._timer:
             self.killTimer(self._timer)
@@ -38,10 +33,16 @@ class Spinner(QWidget):
         super().hideEvent(event)
 
     def timerEvent(self, event: QTimerEvent) -> None:
+        style = self.style()  # after the first paint, see ``theme.STYLE``
+        if not style.styleHint(style.StyleHint.SH_Widget_Animation_Duration):  # 0: the system asks for no motion
+            self.killTimer(self._timer)
+            self._timer = 0
+            return
         self._angle = (self._angle - 30) % 360
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        self._timer = self._timer or self.startTimer(_STEP_MS)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
