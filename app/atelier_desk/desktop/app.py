@@ -25,6 +25,7 @@ from atelier_desk.desktop.window import MainWindow
 from atelier_desk.desktop.window_state import LayoutKeeper
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.presentation.file_changes import upgrade_text
+from atelier_desk.support import heap
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
@@ -66,6 +67,7 @@ def main(
         painted: called after the first paint, before the engine is opened.
     """
     sys.setswitchinterval(SWITCH_S)
+    heap.share_arenas()
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     qt = QApplication.instance() or QApplication([sys.argv[0], *STYLE, *argv])
     assert isinstance(qt, QApplication)
@@ -239,7 +241,6 @@ class Program(QObject):
         import asyncio
 
         from atelier_desk.desktop.chat.cards.browser_page import clear_left
-        from atelier_desk.support import heap
 
         await asyncio.to_thread(clear_left)
         await asyncio.to_thread(heap.trim)
