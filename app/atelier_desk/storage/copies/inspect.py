@@ -36,6 +36,8 @@ Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
 READ_PAGE = 200
 """Rows read at a time: decoding one blocks the event loop for 0.1 ms, and the check runs while agents work."""
+COUNT_PAGE = 1_000
+"""Rows read at a time where only their ids come back: the engine looks for each page from the beginning of the table."""
 NAMING = {"message": "details", "tool_execution": "parts"}
 """Tables whose rows name files of their workflow, and the JSON column that does so."""
 _HASH = re.compile("[0-9a-f]{64}")
@@ -147,12 +149,17 @@ async def count_by_reading(run: Run, table: str, progress: Callable[[int], None]
     Raises:
         StorageError: ``damaged`` when a row cannot be read.
     """
-    count = 0
-    async for rows in read_pages(run, table):
-        count += len(rows)
+    count, after = 0, None
+    while True:
+        condition = "WHERE id > $after" if after is not None else ""
+        whole = f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {COUNT_PAGE}"  # noqa: S608
+        ids = (await run(f"SELECT VALUE id FROM ({whole})", after=after))[0]  # noqa: S608
+        if not ids:
+            return count
+        after = ids[-1]
+        count += len(ids)
         if progress:
             progress(count)
-    return count
 
 
 async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]]:

@@ -130,11 +130,14 @@ class UsedRepository:
 
 
 async def requests_of_workflow(store: Store, workflow_id: str, since: datetime | None = None) -> list[RequestChange]:
-    """What its journal has of requests, since then if given, without events that cannot be read."""
-    at = " AND time >= $since" if since is not None else ""
+    """What its journal has of requests, without events that cannot be read; with ``since`` those since then, and not whose they are."""
     workflow = record("workflow", workflow_id)
-    runs = await store.query("SELECT VALUE [record::id(id), agent_name] FROM run WHERE workflow = $workflow", workflow=workflow)
-    found: list[RequestChange] = [RunAgent(run_id, workflow_id, agent) for run_id, agent in runs]
+    found: list[RequestChange] = []
+    at, types = " AND time >= $since", _using()
+    if since is None:
+        at, types = "", ["run_started", *types]
+        runs = await store.query("SELECT VALUE [record::id(id), agent_name] FROM run WHERE workflow = $workflow", workflow=workflow)
+        found += [RunAgent(run_id, workflow_id, agent) for run_id, agent in runs]
     after = 0
     while True:
         rows = await store.query(
@@ -143,7 +146,7 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
             workflow=workflow,
             since=since,
             after=after,
-            types=["run_started", *_using()],
+            types=types,
             limit=EVENTS_AT_ONCE,
         )
         for _from, run_id, seq, kind, time, text in rows:
