@@ -227,7 +227,9 @@ async def test_the_sums_are_the_same_when_the_index_is_made_anew(open_atelier: O
         await compare_with_the_journal(atelier)
 
 
-async def test_a_workflow_that_goes_on_before_the_index_has_read_it_is_read_from_its_beginning(open_atelier: Opener) -> None:
+async def test_a_workflow_that_grows_before_the_index_has_read_it_is_read_from_its_beginning(
+    open_atelier: Opener,
+) -> None:
     reply = ModelReplied(reply=ChatReply(content="zebra", model="m1"), provider="q", usage=Usage(tokens_input=9))
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("w")
@@ -268,7 +270,8 @@ async def test_the_cost_of_a_month_does_not_wait_for_an_index_that_lacks_much(
         for number in range(history.FEW_UNREAD + 2):
             workflow = await atelier.workflows.create("w")
             usage = Usage(tokens_input=number + 1, cost=0.5)
-            await begin(atelier, workflow.id, "Ada", ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=usage))
+            reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=usage)
+            await begin(atelier, workflow.id, "Ada", reply)
             await clock.advance(24 * 3600)
         index = atelier.datadir.history_index
         since = clock.now() - timedelta(days=5, hours=1)

@@ -47,7 +47,7 @@ def pixmap(name: str, colour: str, size: int, ratio: float = 1.0) -> QPixmap:
     """
     image = _shape(name, size, ratio).copy()
     if "currentColor" in _source(name):  # others have colours of their own
-        # Not ``fillRect``: its first call makes PySide's enum of 180 gradients, a hundredth of the time to the first paint.
+        # Not ``fillRect``: its first call makes PySide's enum of 180 gradients, a hundredth of the time to first paint.
         ground = QPixmap(image.size())
         ground.fill(QColor(colour))
         painter = QPainter(image)

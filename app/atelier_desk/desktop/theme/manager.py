@@ -15,8 +15,8 @@ from atelier_desk.desktop.theme.palette import make_palette
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, SCALE_RANGE, Tokens, blend
 
 STYLE = ("-style", "Fusion")
-"""Arguments for the QApplication. ``setStyle`` returns a QStyle, whose 560 constants PySide makes when it is first touched: before the first
-paint nothing of the window names QStyle."""
+"""Arguments for the QApplication. ``setStyle`` returns a QStyle, whose 560 constants PySide makes when it is first
+touched: before the first paint nothing of the window names QStyle."""
 Mode = Literal["system", "light", "dark"]
 Role = Literal["text", "muted", "accent", "on_accent", "ok", "warn", "err"]
 
@@ -67,8 +67,7 @@ class Theme(QObject):
         self._installed = False
 
     def install(self, mode: Mode = "system", scale_percent: int = 100) -> None:
-        """Dress the application: palette, fonts and style sheet. Call once, after the QApplication was made with ``STYLE``."""
-        application = _application()
+        """Dress the application: palette, fonts and style sheet. Call once; the QApplication was made with ``STYLE``."""
         assets.load_fonts()
         self._installed = True
         hints = QGuiApplication.styleHints()

@@ -37,7 +37,7 @@ Run = Callable[..., Awaitable[list[Any]]]
 READ_PAGE = 200
 """Rows read at a time: decoding one blocks the event loop for 0.1 ms, and the check runs while agents work."""
 COUNT_PAGE = 1_000
-"""Rows read at a time where only their ids come back: the engine looks for each page from the beginning of the table."""
+"""Rows read at a time where only their ids come back: the engine looks for each page from the table's beginning."""
 NAMING = {"message": "details", "tool_execution": "parts"}
 """Tables whose rows name files of their workflow, and the JSON column that does so."""
 _HASH = re.compile("[0-9a-f]{64}")

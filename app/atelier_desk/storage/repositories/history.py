@@ -218,7 +218,8 @@ class HistoryRepository:
     async def cost(self, since: datetime) -> float:
         """US dollars that requests of runs that are there cost since then; those of a copy of a workflow count once.
 
-        It does not wait for an index that lacks much, as after an upgrade: then the journal is asked for the requests of that time alone.
+        It does not wait for an index that lacks much, as after an upgrade: then the journal is asked for the requests
+        of that time alone.
 
         Raises:
             StorageError: as ``search``.

@@ -62,8 +62,8 @@ class WorkflowAt(NamedTuple):
     """The number of a workflow's newest stream event after the commit.
 
     Attributes:
-        after: its newest one before; an index that has not read as far misses what lies between, and stays where it is. None: all of it
-            is in the index now.
+        after: its newest one before; an index that has not read as far misses what lies between, and stays where it is.
+            None: all of it is in the index now.
     """
 
     workflow_id: str
