@@ -121,18 +121,14 @@ def child_empty(started: float) -> None:
 
 
 def child_atelier(started: float, folder: Path) -> None:
-    """``python -m atelier_desk`` up to the first paint."""
+    """``python -m atelier_desk`` up to the first paint; nothing of it is imported before it does so itself."""
     import atelier_desk.__main__ as program
-    from atelier_desk.desktop.app import Program
 
-    paint = Program._paint_first
-
-    def painted(window: Program) -> None:
-        paint(window)
+    def painted() -> None:
         report(paint=time.time() - started, cpu=time.process_time(), rss=resident_mb())
         os._exit(0)
 
-    Program._paint_first = painted  # type: ignore[method-assign]
+    program.register_commands = painted  # called after the first paint
     program.main(["--data-dir", str(folder)])
 
 

@@ -128,8 +128,9 @@ def main() -> int:
     arguments = parser.parse_args()
     use_model(Carpenter(arguments.hold_at))
     from atelier_desk.__main__ import main as program
+    from atelier_desk.desktop.theme import STYLE
 
-    qt = QApplication([sys.argv[0]])
+    qt = QApplication([sys.argv[0], *STYLE])
     hand = Hand(arguments.send, arguments.press)
     if arguments.minimized:
         QTimer.singleShot(0, hand, minimise)

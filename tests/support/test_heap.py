@@ -34,3 +34,4 @@ def test_elsewhere_nothing_happens(monkeypatch: pytest.MonkeyPatch, platform: st
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(ctypes, "CDLL", None)
     heap.trim()
+    heap.share_arenas()

@@ -19,12 +19,13 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge import Bridge, Opener
 from atelier_desk.desktop.crash import CrashHandler
-from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme import STYLE, theme
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.desktop.window_state import LayoutKeeper
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.presentation.file_changes import upgrade_text
+from atelier_desk.support import heap
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
@@ -68,8 +69,9 @@ def main(
         painted: called after the first paint, before the engine is opened.
     """
     sys.setswitchinterval(SWITCH_S)
+    heap.share_arenas()
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
-    qt = QApplication.instance() or QApplication([sys.argv[0], *argv])
+    qt = QApplication.instance() or QApplication([sys.argv[0], *STYLE, *argv])
     assert isinstance(qt, QApplication)
     qt.setApplicationName("Atelier")
     composing()
@@ -241,7 +243,6 @@ class Program(QObject):
         import asyncio
 
         from atelier_desk.desktop.chat.cards.browser_page import clear_left
-        from atelier_desk.support import heap
 
         await asyncio.to_thread(clear_left)
         await asyncio.to_thread(heap.trim)

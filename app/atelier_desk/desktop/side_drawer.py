@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QDockWidget, QStyle, QWidget
+from PySide6.QtWidgets import QDockWidget, QWidget
 
 from atelier_desk.desktop.dock_tabs import full_height
 from atelier_desk.desktop.theme import theme
@@ -232,7 +232,8 @@ class SideDrawer(QObject):
         if self._over is None or not self.open:
             return
         pages, middle, sidebar, strip = self._over
-        gap = self._window.style().pixelMetric(QStyle.PixelMetric.PM_DockWidgetSeparatorExtent)
+        style = self._window.style()
+        gap = style.pixelMetric(style.PixelMetric.PM_DockWidgetSeparatorExtent)
         left = sidebar.mapTo(self._window, sidebar.rect().topRight()).x() + 1 + gap if sidebar.isVisible() else 0
         free = pages.x() - left
         right = self._window.width() - pages.geometry().right() - 1

@@ -40,6 +40,9 @@ def catalogues(folder: Path) -> tuple[str, ...]:
 LANGUAGES = ("en", *catalogues(catalogue_dir()))
 """Codes of the languages that the program speaks: English, which the code is written in, and every catalogue."""
 
+_NAMES = {"en": ("English", "English"), "fr": ("français", "French")}
+"""Each language in itself and in English: for these two Babel would load 5 MB that stay."""
+
 _current: gettext.NullTranslations = gettext.NullTranslations()
 _language = "en"
 _spoken: ContextVar[str] = ContextVar("language", default="")
@@ -90,14 +93,14 @@ def spoken(code: str) -> Iterator[None]:
 @cache
 def native_name(code: str) -> str:
     """What a language is called in itself: ``Français``."""
-    name = _locale(code).get_display_name() or code
+    name = _NAMES[code][0] if code in _NAMES else _locale(code).get_display_name() or code
     return name[:1].upper() + name[1:]
 
 
 @cache
 def english_name(code: str) -> str:
     """``French``."""
-    return _locale(code).get_display_name("en") or code
+    return _NAMES[code][1] if code in _NAMES else _locale(code).get_display_name("en") or code
 
 
 def _locale(code: str) -> Locale:

@@ -31,6 +31,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import RunHandle
 from atelier_desk.engine.usage_totals import requests_of, usage_of
+from atelier_desk.storage.repositories import history
 from atelier_desk.storage.search import index as index_file
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -226,6 +227,22 @@ async def test_the_sums_are_the_same_when_the_index_is_made_anew(open_atelier: O
         await compare_with_the_journal(atelier)
 
 
+async def test_a_workflow_that_grows_before_the_index_has_read_it_is_read_from_its_beginning(
+    open_atelier: Opener,
+) -> None:
+    reply = ModelReplied(reply=ChatReply(content="zebra", model="m1"), provider="q", usage=Usage(tokens_input=9))
+    async with open_atelier() as atelier:
+        workflow = await atelier.workflows.create("w")
+        await begin(atelier, workflow.id, "Ada", reply)
+        index = atelier.datadir.history_index
+    index.unlink(missing_ok=True)
+    async with open_atelier() as atelier:
+        await begin(atelier, workflow.id, "Ada", reply.model_copy(update={"message_id": new_id()}))
+        await atelier.repos.history._index_changes()
+        assert summed(await atelier.usage.rows()).usage.tokens_input == 18
+        assert len(await atelier.repos.history.search("zebra")) == 2
+
+
 async def test_what_deleted_runs_used_counts_once_whatever_the_index_knows(open_atelier: Opener) -> None:
     """As after a kill between the commit that deletes and the index: the file is older than the database."""
     reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=Usage(tokens_input=9, cost=0.5))
@@ -243,6 +260,28 @@ async def test_what_deleted_runs_used_counts_once_whatever_the_index_knows(open_
     async with open_atelier() as atelier:
         assert summed(await atelier.usage.rows()).usage.tokens_input == 18
         assert await atelier.usage.cost_since(DAY_ONE - timedelta(days=9_000)) == pytest.approx(1.0)
+
+
+async def test_the_cost_of_a_month_does_not_wait_for_an_index_that_lacks_much(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ManualClock(DAY_ONE)
+    async with open_atelier(clock=clock) as atelier:
+        for number in range(history.FEW_UNREAD + 2):
+            workflow = await atelier.workflows.create("w")
+            usage = Usage(tokens_input=number + 1, cost=0.5)
+            reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=usage)
+            await begin(atelier, workflow.id, "Ada", reply)
+            await clock.advance(24 * 3600)
+        index = atelier.datadir.history_index
+        since = clock.now() - timedelta(days=5, hours=1)
+        assert await atelier.usage.cost_since(since) == pytest.approx(2.5)
+    index.unlink()
+    async with open_atelier(clock=clock) as atelier:
+        monkeypatch.setattr(atelier.repos.history, "bring_up_to_date", None)  # nobody waits for it
+        assert await atelier.usage.cost_since(since) == pytest.approx(2.5)
+        monkeypatch.undo()
+        await compare_with_the_journal(atelier)
 
 
 async def test_a_python_that_cannot_search_has_sums(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

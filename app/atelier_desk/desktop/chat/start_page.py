@@ -260,7 +260,7 @@ class StartPage(QScrollArea):
                 button.setChecked(button.property("agent") == chosen)
 
     def _fill_agents(self) -> None:
-        from atelier_desk.desktop.agent_gallery import ready_agents
+        from atelier_desk.engine.services.agent_gallery import READY
 
         for button in self._group.buttons():
             self._group.removeButton(button)
@@ -277,10 +277,11 @@ class StartPage(QScrollArea):
             card.clicked.connect(partial(self.agent_chosen.emit, agent.id))
             self._group.addButton(card)
             cards.append(card)
-        for item in ready_agents({each.name for each in self._agents})[: MOST_AGENTS - len(cards)]:
-            card = CardButton(self._body, f"ready-agent-{item.key}", wraps=True)
-            card.set_texts(item.text, item.detail)
-            card.clicked.connect(partial(self.ready_chosen.emit, item.key))
+        taken = {each.name for each in self._agents}
+        for ready in [each for each in READY if _(each.name) not in taken][: MOST_AGENTS - len(cards)]:
+            card = CardButton(self._body, f"ready-agent-{ready.key}", wraps=True)
+            card.set_texts(_(ready.name), _(ready.purpose))
+            card.clicked.connect(partial(self.ready_chosen.emit, ready.key))
             cards.append(card)
         self.agents.set_items(cards)
 

@@ -8,12 +8,18 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPixmap
-from PySide6.QtWidgets import QApplication, QStyleFactory, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.theme import assets, icons
 from atelier_desk.desktop.theme.palette import make_palette
 from atelier_desk.desktop.theme.tokens import DARK, LIGHT, SCALE_RANGE, Tokens, blend
 
+STYLE = ("-style", "Fusion")
+"""Arguments for the QApplication.
+
+``setStyle`` returns a QStyle, whose 560 constants PySide creates at its first use: nothing names QStyle before the
+first paint.
+"""
 Mode = Literal["system", "light", "dark"]
 Role = Literal["text", "muted", "accent", "on_accent", "ok", "warn", "err"]
 
@@ -65,11 +71,7 @@ class Theme(QObject):
         self._installed = False
 
     def install(self, mode: Mode = "system", scale_percent: int = 100) -> None:
-        """Set up the application: Fusion, palette, fonts and style sheet. Call once, after the QApplication exists."""
-        application = _application()
-        style = QStyleFactory.create("Fusion")
-        if style is not None:
-            application.setStyle(style)
+        """Set up palette, fonts and style sheet. Call once; the QApplication was created with ``STYLE``."""
         assets.load_fonts()
         self._installed = True
         hints = QGuiApplication.styleHints()

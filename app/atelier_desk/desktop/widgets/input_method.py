@@ -6,6 +6,8 @@ message.
 
 from __future__ import annotations
 
+from functools import cache
+
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QTextEdit, QWidget
@@ -67,9 +69,9 @@ def _has_preedit(field: QObject) -> bool:
     return True
 
 
+@cache
 def composing() -> InputMethodGuard:
     """The program's instance, created with the first field."""
     program = QApplication.instance()
     assert isinstance(program, QApplication)
-    found = program.findChild(InputMethodGuard)
-    return found if isinstance(found, InputMethodGuard) else InputMethodGuard(program)
+    return InputMethodGuard(program)

@@ -1,10 +1,10 @@
-"""A spinner: a small turning arc."""
+"""A small turning arc: something works."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, QTimerEvent
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QStyle, QWidget
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
 
@@ -12,7 +12,7 @@ _STEP_MS = 60
 
 
 class Spinner(QWidget):
-    """Turns while visible, unless reduced motion is set; costs nothing while hidden."""
+    """Turns while it is shown, where the system allows motion; costs nothing hidden."""
 
     def __init__(self, parent: QWidget | None = None, size: int = 14) -> None:
         super().__init__(parent)
@@ -26,12 +26,6 @@ class Spinner(QWidget):
         side = theme().px(self._size)
         return QSize(side, side)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        # 0: the system requests reduced motion.
-        if self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration):
-            self._timer = self._timer or self.startTimer(_STEP_MS)
-        super().showEvent(event)
-
     def hideEvent(self, event: QHideEvent) -> None:
         if self._timer:
             self.killTimer(self._timer)
@@ -39,10 +33,16 @@ class Spinner(QWidget):
         super().hideEvent(event)
 
     def timerEvent(self, event: QTimerEvent) -> None:
+        style = self.style()  # after the first paint: see ``theme.manager.STYLE``
+        if not style.styleHint(style.StyleHint.SH_Widget_Animation_Duration):  # 0: the system requests reduced motion
+            self.killTimer(self._timer)
+            self._timer = 0
+            return
         self._angle = (self._angle - 30) % 360
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        self._timer = self._timer or self.startTimer(_STEP_MS)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)

@@ -54,6 +54,10 @@ SPARE = 10
 """Additional matches to fetch first: some may belong to a workflow in the bin."""
 PAGES = 50
 """Maximum number of pages that a search reads to find rows it may show."""
+FEW_UNREAD = 20
+"""Workflows that are read into the index while somebody waits for a sum."""
+CLOCKS_DIFFER = timedelta(days=1)
+"""A workflow may have changed this much before its newest event by the clock of that time."""
 COMMIT = "commit"
 """Name of the last commit's number in the state of the index."""
 DATABASE = "database"
@@ -216,10 +220,26 @@ class HistoryRepository:
     async def cost(self, since: datetime) -> float:
         """US dollars that requests of runs that are there cost since then; those of a copy of a workflow count once.
 
+        It does not wait for an index that lacks much, as after an upgrade: then the journal is asked for the requests
+        of that time alone.
+
         Raises:
             StorageError: as ``search``.
         """
+        if not self._current and len(await self._repaired(self._unread)) > FEW_UNREAD:
+            return await self._cost_in_journal(since)
         return await self._repaired(partial(self._sum, lambda db: requests.cost(db, micros(since))))
+
+    async def _cost_in_journal(self, since: datetime) -> float:
+        changed = await self._store.query(
+            "SELECT VALUE record::id(id) FROM workflow WHERE updated_at >= $since", since=since - CLOCKS_DIFFER
+        )
+        with contextlib.closing(sqlite3.connect(":memory:", check_same_thread=False)) as db:
+            db.executescript(requests.TABLES)
+            for workflow_id in changed:
+                for change in await requests_of_workflow(self._store, workflow_id, since):
+                    requests.apply(db, change)
+            return requests.cost(db, micros(since))
 
     async def _sum(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         await self.bring_up_to_date()
@@ -356,10 +376,23 @@ class HistoryRepository:
         known = await self._in_turn(lambda index: index.read(requests.runs))
         await self._apply([requests.RequestsRemoved(tuple(known - there))])
 
+    async def _workflows(self) -> dict[str, int]:
+        """The number of the newest stream event by workflow."""
+        return dict(await self._store.query("SELECT VALUE [record::id(id), stream_seq] FROM workflow"))
+
+    async def _unread(self) -> builtins.list[str]:
+        """Workflows with events that the index does not have."""
+        state = await self._in_turn(lambda index: index.state())
+        known = await self._in_turn(lambda index: index.workflows())
+        if (made := await self._database_made()) != state.get(DATABASE, made):
+            known = {}
+        elif state.get(DATABASE) == made and state.get(COMMIT) == str(self._opened_at):
+            return []
+        return [each for each, seq in (await self._workflows()).items() if known.get(each, 0) != seq]
+
     async def _read_again(self) -> None:
         known = await self._in_turn(lambda index: index.workflows())
-        rows = await self._store.query("SELECT id, stream_seq FROM workflow")
-        there = {row["id"].id: int(row["stream_seq"]) for row in rows}
+        there = await self._workflows()
         await self._apply([WorkflowRemoved(each) for each in sorted(known.keys() - there.keys())])
         new = [each for each, seq in there.items() if known.get(each, 0) != seq]
         try:

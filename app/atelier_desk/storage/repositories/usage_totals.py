@@ -129,19 +129,30 @@ class UsedRepository:
         return dict(rows)
 
 
-async def requests_of_workflow(store: Store, workflow_id: str) -> list[RequestChange]:
-    """What its journal has of requests, without events that cannot be read."""
+async def requests_of_workflow(store: Store, workflow_id: str, since: datetime | None = None) -> list[RequestChange]:
+    """What its journal has of requests, without events that cannot be read.
+
+    Args:
+        since: only requests since then, and not whose they are.
+    """
     workflow = record("workflow", workflow_id)
-    runs = await store.query("SELECT VALUE [record::id(id), agent_name] FROM run WHERE workflow = $workflow", workflow=workflow)
-    found: list[RequestChange] = [RunAgent(run_id, workflow_id, agent) for run_id, agent in runs]
+    found: list[RequestChange] = []
+    at, types = " AND time >= $since", _using()
+    if since is None:
+        at, types = "", ["run_started", *types]
+        asked = "SELECT VALUE [record::id(id), agent_name] FROM run WHERE workflow = $workflow"
+        runs = await store.query(asked, workflow=workflow)
+        found += [RunAgent(run_id, workflow_id, agent) for run_id, agent in runs]
     after = 0
     while True:
         rows = await store.query(
-            "SELECT VALUE [stream_from, record::id(run), seq, type, time, body] FROM run_event WHERE workflow = $workflow "
-            "AND stream_from > $after AND type IN $types AND run != NONE ORDER BY stream_from LIMIT $limit",
+            "SELECT VALUE [stream_from, record::id(run), seq, type, time, body] FROM run_event "  # noqa: S608
+            f"WHERE workflow = $workflow AND stream_from > $after AND type IN $types AND run != NONE{at} "
+            "ORDER BY stream_from LIMIT $limit",
             workflow=workflow,
+            since=since,
             after=after,
-            types=["run_started", *_using()],
+            types=types,
             limit=EVENTS_AT_ONCE,
         )
         for _from, run_id, seq, kind, time, text in rows:

@@ -59,10 +59,16 @@ class WorkflowRemoved(NamedTuple):
 
 
 class WorkflowAt(NamedTuple):
-    """The number of a workflow's newest stream event after the commit."""
+    """The number of a workflow's newest stream event after the commit.
+
+    Attributes:
+        after: its newest one before; an index that has not read as far misses what lies between, and stays where it is.
+            None: all of it is in the index now.
+    """
 
     workflow_id: str
     stream_seq: int
+    after: int | None = None
 
 
 Change = Document | RemovedDocument | WorkflowRemoved | WorkflowAt | RequestChange

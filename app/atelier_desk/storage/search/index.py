@@ -151,7 +151,11 @@ class SearchIndex:
                 requests.apply(self._db, requests.RequestsRemoved(workflow_id=change.workflow_id))
                 return self._remove_rows("workflow = ?", (change.workflow_id,))
             case WorkflowAt():
-                self._db.execute("INSERT OR REPLACE INTO workflow VALUES (?, ?)", tuple(change))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO workflow SELECT ?1, ?2"
+                    " WHERE ?3 IS NULL OR ?3 = coalesce((SELECT stream_seq FROM workflow WHERE id = ?1), 0)",
+                    tuple(change),
+                )
                 return 0
             case _:
                 requests.apply(self._db, change)

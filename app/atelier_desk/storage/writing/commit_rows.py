@@ -54,7 +54,8 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     gone += [record("partial_reply", each) for each in commit.clear_partial]
     removed = (RemovedDocument("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
     seq = (commit.workflow or {}).get("stream_seq")
-    newest = (WorkflowAt(workflow_id, seq),) if workflow_id and seq is not None else ()
+    after = min((event.stream_from - 1 for event in commit.events), default=seq)
+    newest = (WorkflowAt(workflow_id, seq, after),) if workflow_id and seq is not None else ()
     changed_rows = [
         *(events if again else ()),
         *(run for run in runs if run["id"].id not in new),

@@ -100,7 +100,9 @@ def test_nothing_turns_where_the_system_asks_for_no_motion(qtbot: QtBot, monkeyp
     monkeypatch.setattr(style, "styleHint", lambda *_: 0, raising=False)
     monkeypatch.setattr(spinner, "style", lambda: style, raising=False)
     spinner.show()
-    assert not spinner._timer
+    spinner.grab()
+    qtbot.waitUntil(lambda: not spinner._timer)
+    assert not spinner._angle
 
 
 def test_the_column_stays_where_it_is_when_a_scroll_bar_comes(qtbot: QtBot) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import quoteattr
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.events.run import OutputShown
@@ -100,6 +99,8 @@ def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) ->
             parts.append(f"[{name} is left out here for want of room. Read it before you work there.]")
             continue
         more = "\n[The rest is left out here. Read the file when you need it.]" if each.cut or len(kept) < len(each.text) else ""
+        from xml.sax.saxutils import quoteattr  # imports urllib.request, which most runs do not need
+
         # Otherwise the text could close the enclosing element itself.
         said = kept.replace("</folder_instructions", "</ folder_instructions")
         parts.append(f"<folder_instructions file={quoteattr(name)}>\n{said}{more}\n</folder_instructions>")
