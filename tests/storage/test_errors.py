@@ -11,6 +11,7 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, StorageError
 from atelier_desk.storage import errors
+from atelier_desk.storage.repositories.runs import RunRepository
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,9 @@ def test_a_thrown_guard_becomes_not_found() -> None:
 
 
 def test_what_is_not_there_is_said_in_a_sentence_of_its_own() -> None:
+    assert {RunRepository.what, "agent", "approval", "memory", "message", "project", "prompt", "question", "report", "task"} < {
+        *errors.NOT_THERE_OF
+    }
     for what, sentence in errors.NOT_THERE_OF.items():
         # No word of the kind is left to put into another language's sentence.
         assert errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence

@@ -13,11 +13,8 @@ from atelier_desk.engine.notice_text import (
     COMPACTIONS,
     LIMITS,
     MONEY,
-    narrowed_text,
-    nudge_text,
+    NOTICES,
     retry_text,
-    schema_mismatch_text,
-    servers_text,
     too_little,
     unfinished_text,
 )
@@ -74,14 +71,10 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
             return _("Error: {problem}", problem=said.message), "error"
         case payloads.TaskCreate() | payloads.TaskUpdate() | payloads.TaskComplete():
             return _("Task {name}: {status}", name=said.task_name, status=_(TASK_STATES[said.task_status])), "dim"
-        case payloads.Misfit():
-            title, text = schema_mismatch_text(str(said.details.get("problem", "")))
-            return _("{title}. {text}", title=title, text=text), "warn"
-        case payloads.ServersLacking():
-            title, text = servers_text(said.details)
-            return f"{title}\n{text}", "warn"
         case payloads.Notice():
-            return _run_notice(said), "dim"
+            if (known := NOTICES.get(said.chunk)) is None:
+                return _run_notice(said), "dim"
+            return known.line({**said.details, "reason": said.reason}), "warn" if known.warning else "dim"
         case _:
             return "", "dim"
 
@@ -134,10 +127,6 @@ def _run_notice(said: payloads.Notice) -> str:
             text = _("{limit}: {value} of {cap}", limit=_(LIMITS.get(said.reason, N_("Limit reached"))), value=value, cap=cap)
             why = too_little(said.reason, used, most, details)
             return f"{text}. {why}" if why else text
-        case payloads.Nudge():
-            return nudge_text(said.reason, int(said.details.get("tasks") or 0))
-        case payloads.RightsNarrowed():
-            return narrowed_text(details)
         case payloads.LoopDetected():
             from atelier_desk.tools.builtin import title_of  # all tools, for a line that is seldom said
 

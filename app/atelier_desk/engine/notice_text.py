@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from atelier_desk.domain.model_messages import LOADING, FinishReason
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -149,6 +149,43 @@ def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
         whole = whole or code != "left_out"
     title = _("MCP servers of the agent are not available") if whole else _("Some tools of MCP servers cannot be used")
     return title, "\n".join(lines)
+
+
+class NoticeKind(NamedTuple):
+    """How a notice of a run is shown.
+
+    Attributes:
+        icon: its name in the window.
+        text: title and text, from the ``details`` of the notice and its ``reason``; the text may be empty.
+        warning: it is a problem.
+        lines: the text consists of lines.
+    """
+
+    icon: str
+    text: Callable[[Mapping[str, Any]], tuple[str, str]]
+    warning: bool = False
+    lines: bool = False
+
+    def line(self, details: Mapping[str, Any]) -> str:
+        """Return title and text together, for the terminal and exports."""
+        title, text = self.text(details)
+        if not text:
+            return title
+        return f"{title}\n{text}" if self.lines else _("{title}. {text}", title=title, text=text)
+
+
+def _nudge(details: Mapping[str, Any]) -> tuple[str, str]:
+    title = nudge_text(str(details.get("reason", "")), int(details.get("tasks") or 0))
+    return title, _("The agent had already answered and is answering again.")
+
+
+NOTICES = {
+    "misfit": NoticeKind("triangle-alert", lambda details: schema_mismatch_text(str(details.get("problem", ""))), warning=True),
+    "nudge": NoticeKind("list-todo", _nudge),
+    "rights_narrowed": NoticeKind("shield", lambda details: (narrowed_text(details), "")),
+    "servers_lacking": NoticeKind("plug", servers_text, warning=True, lines=True),
+}
+"""By topic, the ``chunk_type`` of its event: what window, terminal and exports show of notices that need nothing else."""
 
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:

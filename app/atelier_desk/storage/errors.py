@@ -85,20 +85,8 @@ RECORD_EXISTS = N_(
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
 NOT_THERE = N_("There is no {what} {id}.")
-NOT_THERE_OF = {
-    "agent": N_("There is no agent {id}."),
-    "approval": N_("There is no approval {id}."),
-    "memory": N_("There is no memory {id}."),
-    "message": N_("There is no message {id}."),
-    "project": N_("There is no project {id}."),
-    "prompt": N_("There is no prompt {id}."),
-    "question": N_("There is no question {id}."),
-    "report": N_("There is no report {id}."),
-    "run": N_("There is no run {id}."),
-    "task": N_("There is no task {id}."),
-    "workflow": N_("There is no workflow {id}."),
-}
-"""Complete sentences for things identified by id: a translation cannot be assembled from parts."""
+NOT_THERE_OF: dict[str, str] = {}
+"""Complete sentences for things identified by id, from their repositories: a translation cannot be assembled from parts."""
 
 _PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("locked", LOCKED, r"already locked|lock is held|LOCK is already"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.domain.events.run import LABELS
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -33,54 +34,6 @@ STATUS_WORDS = {
     "timeout": N_("timed out"),
     "rejected": N_("rejected"),
     "running": N_("running"),
-}
-_MARKS = {
-    "run_started": N_("{name} started"),
-    "user_message": N_("Message"),
-    "model_replied": N_("Reply of {name}"),
-    "reply_cut_off": N_("Reply cut off"),
-    "model_retried": N_("Retrying the model"),
-    "tools_refused": N_("Tool calls sent as text"),
-    "pictures_refused": N_("Continuing without images"),
-    "tool_call_started": N_("{name} started"),
-    "tool_call_finished": N_("{name} ended"),
-    "output_shown": N_("Output shown"),
-    "task_changed": N_("Task"),
-    "question_asked": N_("Question asked"),
-    "question_answered": N_("Question answered"),
-    "input_required": N_("MCP server request"),
-    "input_sent": N_("MCP server request answered"),
-    "sampled_for_server": N_("Model request for an MCP server"),
-    "injected": N_("Note to the model"),
-    "approval_requested": N_("Approval requested"),
-    "approval_decided": N_("Approval decision"),
-    "approval_asked_again": N_("Approval requested again"),
-    "children_planned": N_("Sub-agents planned"),
-    "child_started": N_("Sub-agent started"),
-    "child_finished": N_("Sub-agent ended"),
-    "child_asked": N_("Sub-agent question"),
-    "child_answered": N_("Sub-agent answered"),
-    "children_joined": N_("Waiting for sub-agents"),
-    "parent_asked": N_("Parent asked"),
-    "parent_answered": N_("Parent answered"),
-    "limits_raised": N_("Limits raised"),
-    "rights_narrowed": N_("Permissions narrowed"),
-    "entry_pinned": N_("Pin changed"),
-    "queue_changed": N_("Queued messages changed"),
-    "queued_sent": N_("Queued message sent"),
-    "title_written": N_("Title generated"),
-    "picture_described": N_("Image described by a model"),
-    "media_paid": N_("Media request paid or refunded"),
-    "memories_sought": N_("Memory extraction requested"),
-    "compaction_undone": N_("Compaction undone"),
-    "context_compacted": N_("Older messages shortened"),
-    "window_learned": N_("Context window smaller than expected"),
-    "limit_reached": N_("Limit reached"),
-    "loop_detected": N_("Repetition detected"),
-    "servers_lacking": N_("MCP servers are not available"),
-    "run_resumed": N_("Continued"),
-    "run_failed": N_("Failed"),
-    "run_finished": N_("{name} is done"),
 }
 _ENDED = {"cancelled": N_("{name} was stopped"), "abandoned": N_("{name} gave up"), "error": N_("{name} failed")}
 """Endings of a run other than completion."""
@@ -134,7 +87,7 @@ def mark_title(mark: TimelineMark, agent: str = "") -> str:
     if mark.kind == "run_paused":
         return _(_PAUSES.get(mark.label, _PAUSES["user"]))
     text = _ENDED.get(mark.label) if mark.kind == "run_finished" else None
-    text = text or _MARKS.get(mark.kind)
+    text = text or LABELS.get(mark.kind)
     if text is None:
         return mark.kind.replace("_", " ")
     name = agent if mark.kind in _OF_AGENT else _(mark.title) or bare_tool(mark.label) or agent

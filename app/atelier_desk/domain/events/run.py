@@ -6,7 +6,7 @@ compressible ones may be summarised, disposable ones may be cut first.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -46,6 +46,7 @@ from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.support.i18n import N_
 
 __all__ = [
     "EVENT_SCHEMA",
@@ -129,6 +130,7 @@ class RunStarted(Event):
     """
 
     type: Literal["run_started"] = "run_started"
+    label: ClassVar[str] = N_("{name} started")
     retention: ClassVar[Retention] = Retention.CRITICAL
     agent_id: str = ""
     agent: AgentConfig
@@ -160,6 +162,7 @@ class UserMessage(Event):
     """
 
     type: Literal["user_message"] = "user_message"
+    label: ClassVar[str] = N_("Message")
     retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str = Field(default_factory=new_id)
     content: str
@@ -181,6 +184,7 @@ class QueueChanged(Event):
     """
 
     type: Literal["queue_changed"] = "queue_changed"
+    label: ClassVar[str] = N_("Queued messages changed")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     order: tuple[str, ...]
     edited: dict[str, str] = {}
@@ -191,6 +195,7 @@ class QueuedSent(Event):
     """A queued message is sent now: it interrupts the turn."""
 
     type: Literal["queued_sent"] = "queued_sent"
+    label: ClassVar[str] = N_("Queued message sent")
     retention: ClassVar[Retention] = Retention.CRITICAL
     message_id: str
 
@@ -207,6 +212,7 @@ class ModelReplied(Event):
     """
 
     type: Literal["model_replied"] = "model_replied"
+    label: ClassVar[str] = N_("Reply of {name}")
     message_id: str = Field(default_factory=new_id)
     reply: ChatReply
     provider: str = ""
@@ -236,6 +242,7 @@ class ReplyCutOff(Event):
     """
 
     type: Literal["reply_cut_off"] = "reply_cut_off"
+    label: ClassVar[str] = N_("Reply cut off")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     message_id: str = Field(default_factory=new_id)
     content: str = ""
@@ -246,6 +253,7 @@ class ReplyCutOff(Event):
 
 class ModelRetried(Event):
     type: Literal["model_retried"] = "model_retried"
+    label: ClassVar[str] = N_("Retrying the model")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     attempt: int
     delay_s: float
@@ -265,6 +273,7 @@ class ToolsRefused(Event):
     """
 
     type: Literal["tools_refused"] = "tools_refused"
+    label: ClassVar[str] = N_("Tool calls sent as text")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     reason: str
 
@@ -279,6 +288,7 @@ class ImagesRejected(Event):
     """
 
     type: Literal["pictures_refused"] = "pictures_refused"
+    label: ClassVar[str] = N_("Continuing without images")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     reason: str
     entries: tuple[int, ...] = ()
@@ -294,6 +304,7 @@ class ToolCallStarted(Event):
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
+    label: ClassVar[str] = N_("{name} started")
     call_id: str
     tool: str
     arguments: dict[str, Any] = {}
@@ -324,6 +335,7 @@ class ToolCallFinished(Event):
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
+    label: ClassVar[str] = N_("{name} ended")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     call_id: str
     tool: str
@@ -351,6 +363,7 @@ class OutputShown(Event):
     """
 
     type: Literal["output_shown"] = "output_shown"
+    label: ClassVar[str] = N_("Output shown")
     message_id: str = Field(default_factory=new_id)
     call_id: str
     content: str
@@ -365,6 +378,7 @@ class TaskChanged(Event):
     """
 
     type: Literal["task_changed"] = "task_changed"
+    label: ClassVar[str] = N_("Task")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     action: Literal["create", "update", "complete", "delete"]
     task: Task
@@ -373,6 +387,7 @@ class TaskChanged(Event):
 
 class QuestionAsked(Event):
     type: Literal["question_asked"] = "question_asked"
+    label: ClassVar[str] = N_("Question asked")
     retention: ClassVar[Retention] = Retention.CRITICAL
     question: UserQuestion
 
@@ -381,6 +396,7 @@ class QuestionAnswered(Event):
     """A person answered or skipped, or it timed out; becomes the waiting call's result."""
 
     type: Literal["question_answered"] = "question_answered"
+    label: ClassVar[str] = N_("Question answered")
     retention: ClassVar[Retention] = Retention.CRITICAL
     question_id: str
     call_id: str
@@ -393,6 +409,7 @@ class Injected(Event):
     """A message of the engine to the model: a warning, "are you done?", a note about an interruption."""
 
     type: Literal["injected"] = "injected"
+    label: ClassVar[str] = N_("Note to the model")
     reason: str
     content: str
 
@@ -409,6 +426,7 @@ class ContextCompacted(Event):
     """
 
     type: Literal["context_compacted"] = "context_compacted"
+    label: ClassVar[str] = N_("Older messages shortened")
     retention: ClassVar[Retention] = Retention.CRITICAL
     method: Literal["cut_results", "summary", "digest", "cut_message"]
     dropped: tuple[int, ...] = ()
@@ -427,6 +445,7 @@ class WindowLearned(Event):
     """
 
     type: Literal["window_learned"] = "window_learned"
+    label: ClassVar[str] = N_("Context window smaller than expected")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     context_window: int
 
@@ -438,6 +457,7 @@ class LimitReached(Event):
     """
 
     type: Literal["limit_reached"] = "limit_reached"
+    label: ClassVar[str] = N_("Limit reached")
     limit: LimitKind
     value: float
     cap: float
@@ -449,6 +469,7 @@ class LoopDetected(Event):
     """The same call with the same arguments gave the same result ``count`` times."""
 
     type: Literal["loop_detected"] = "loop_detected"
+    label: ClassVar[str] = N_("Repetition detected")
     tool: str
     count: int
     action: Literal["warn", "pause"]
@@ -466,6 +487,7 @@ class RunPaused(Event):
     """
 
     type: Literal["run_paused"] = "run_paused"
+    label: ClassVar[str] = N_("Paused")
     reason: PauseReason
     ended: Ended | None = None
 
@@ -478,6 +500,7 @@ class RunResumed(Event):
     """
 
     type: Literal["run_resumed"] = "run_resumed"
+    label: ClassVar[str] = N_("Continued")
     raise_limits: dict[LimitKind, float] = {}
     mode: RunMode | None = None
     steps: int | None = None
@@ -496,6 +519,7 @@ class RightsNarrowed(Event):
     """
 
     type: Literal["rights_narrowed"] = "rights_narrowed"
+    label: ClassVar[str] = N_("Permissions narrowed")
     retention: ClassVar[Retention] = Retention.CRITICAL
     rules: tuple[PermissionRule, ...] = ()
     withdrawn: tuple[str, ...] = ()
@@ -516,6 +540,7 @@ class RunFailed(Event):
     """
 
     type: Literal["run_failed"] = "run_failed"
+    label: ClassVar[str] = N_("Failed")
     code: str
     message: str
     words: str = ""
@@ -538,6 +563,7 @@ class RunFinished(Event):
     """
 
     type: Literal["run_finished"] = "run_finished"
+    label: ClassVar[str] = N_("{name} is done")
     retention: ClassVar[Retention] = Retention.CRITICAL
     status: RunStatus
     summary: str = ""
@@ -596,6 +622,8 @@ EventBody = Annotated[
     | RunFinished,
     Field(discriminator="type"),
 ]
+LABELS: dict[str, str] = {body.model_fields["type"].default: body.label for body in get_args(get_args(EventBody)[0])}
+"""By type of event."""
 
 
 class RunEvent(Model):

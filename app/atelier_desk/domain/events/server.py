@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 from atelier_desk.domain.events.base import Event, Retention
 from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.model_messages import Usage
+from atelier_desk.support.i18n import N_
 
 
 class ServersLacking(Event):
@@ -18,6 +19,7 @@ class ServersLacking(Event):
     """
 
     type: Literal["servers_lacking"] = "servers_lacking"
+    label: ClassVar[str] = N_("MCP servers are not available")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     problems: tuple[ServerProblem, ...]
     well: tuple[str, ...] = ()
@@ -35,6 +37,7 @@ class InputRequired(Event):
     """
 
     type: Literal["input_required"] = "input_required"
+    label: ClassVar[str] = N_("MCP server request")
     retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     server: str
@@ -49,6 +52,7 @@ class InputSent(Event):
     """All answers for the server are available: the call is repeated with them."""
 
     type: Literal["input_sent"] = "input_sent"
+    label: ClassVar[str] = N_("MCP server request answered")
     call_id: str
     server: str
 
@@ -61,6 +65,7 @@ class SampledForServer(Event):
     """
 
     type: Literal["sampled_for_server"] = "sampled_for_server"
+    label: ClassVar[str] = N_("Model request for an MCP server")
     retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     server: str

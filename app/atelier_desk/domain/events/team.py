@@ -11,6 +11,7 @@ from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import DecisionRecord
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+from atelier_desk.support.i18n import N_
 
 AnsweredBy = Literal["parent", "user", "engine"]
 """Who answered a sub-agent.
@@ -23,6 +24,7 @@ class ApprovalRequested(Event):
     """A call must not run before a person approves; ``grounds``: see ``ToolCallStarted``."""
 
     type: Literal["approval_requested"] = "approval_requested"
+    label: ClassVar[str] = N_("Approval requested")
     retention: ClassVar[Retention] = Retention.CRITICAL
     approval: ApprovalRequest
     grounds: DecisionRecord | None = None
@@ -37,6 +39,7 @@ class ApprovalDecided(Event, Decision):
     """
 
     type: Literal["approval_decided"] = "approval_decided"
+    label: ClassVar[str] = N_("Approval decision")
     retention: ClassVar[Retention] = Retention.CRITICAL
     approval_id: str
     call_id: str
@@ -47,6 +50,7 @@ class ApprovalAskedAgain(Event):
     """Nobody decided in time, and the user wants to be asked again: the time restarts."""
 
     type: Literal["approval_asked_again"] = "approval_asked_again"
+    label: ClassVar[str] = N_("Approval requested again")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     approval_id: str
     call_id: str
@@ -60,6 +64,7 @@ class ChildrenPlanned(Event):
     """
 
     type: Literal["children_planned"] = "children_planned"
+    label: ClassVar[str] = N_("Sub-agents planned")
     call_id: str
     kind: TeamCall
     children: tuple[ChildPlan, ...]
@@ -74,6 +79,7 @@ class ChildStarted(Event):
     """
 
     type: Literal["child_started"] = "child_started"
+    label: ClassVar[str] = N_("Sub-agent started")
     child_id: str
     share: Budget = Budget()
 
@@ -86,6 +92,7 @@ class ChildFinished(Event):
     """
 
     type: Literal["child_finished"] = "child_finished"
+    label: ClassVar[str] = N_("Sub-agent ended")
     retention: ClassVar[Retention] = Retention.CRITICAL
     child_id: str
     status: ChildStatus
@@ -101,6 +108,7 @@ class ChildAsked(Event):
     """A sub-agent waits for an answer of this run: committed with its ``ParentAsked``."""
 
     type: Literal["child_asked"] = "child_asked"
+    label: ClassVar[str] = N_("Sub-agent question")
     retention: ClassVar[Retention] = Retention.CRITICAL
     child_id: str
     message: str
@@ -110,6 +118,7 @@ class ChildAnswered(Event):
     """A sub-agent of this run got its answer, or its question was withdrawn."""
 
     type: Literal["child_answered"] = "child_answered"
+    label: ClassVar[str] = N_("Sub-agent answered")
     child_id: str
     text: str
     by: AnsweredBy = "parent"
@@ -119,6 +128,7 @@ class ChildrenJoined(Event):
     """A call waits for sub-agents started earlier."""
 
     type: Literal["children_joined"] = "children_joined"
+    label: ClassVar[str] = N_("Waiting for sub-agents")
     call_id: str
     kind: TeamCall
     child_ids: tuple[str, ...]
@@ -128,6 +138,7 @@ class ParentAsked(Event):
     """This run, a sub-agent, asked its parent; the call waits for the answer."""
 
     type: Literal["parent_asked"] = "parent_asked"
+    label: ClassVar[str] = N_("Parent asked")
     retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     message: str
@@ -137,6 +148,7 @@ class ParentAnswered(Event):
     """The answer to ``ParentAsked``."""
 
     type: Literal["parent_answered"] = "parent_answered"
+    label: ClassVar[str] = N_("Parent answered")
     retention: ClassVar[Retention] = Retention.CRITICAL
     call_id: str
     text: str
@@ -147,6 +159,7 @@ class LimitsRaised(Event):
     """The user raised a sub-agent's limits: the limits above it are raised by the same amount."""
 
     type: Literal["limits_raised"] = "limits_raised"
+    label: ClassVar[str] = N_("Limits raised")
     child_id: str
     raise_limits: dict[LimitKind, float]
 
@@ -159,6 +172,7 @@ class EntryPinned(Event):
     """
 
     type: Literal["entry_pinned"] = "entry_pinned"
+    label: ClassVar[str] = N_("Pin changed")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     origin: str
     pinned: bool = True
@@ -172,6 +186,7 @@ class TitleGenerated(Event):
     """
 
     type: Literal["title_written"] = "title_written"
+    label: ClassVar[str] = N_("Title generated")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     title: str = ""
     provider: str = ""
@@ -187,6 +202,7 @@ class MemoryExtractionDone(Event):
     """
 
     type: Literal["memories_sought"] = "memories_sought"
+    label: ClassVar[str] = N_("Memory extraction requested")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     count: int = 0
     provider: str = ""
@@ -199,6 +215,7 @@ class PictureDescribed(Event):
     """A call asked a vision model about an image; its usage belongs to the run."""
 
     type: Literal["picture_described"] = "picture_described"
+    label: ClassVar[str] = N_("Image described by a model")
     call_id: str
     provider: str = ""
     model: str = ""
@@ -214,6 +231,7 @@ class MediaPaid(Event):
     """
 
     type: Literal["media_paid"] = "media_paid"
+    label: ClassVar[str] = N_("Media request paid or refunded")
     call_id: str
     provider: str = ""
     model: str = ""
@@ -227,5 +245,6 @@ class CompactionUndone(Event):
     """
 
     type: Literal["compaction_undone"] = "compaction_undone"
+    label: ClassVar[str] = N_("Compaction undone")
     retention: ClassVar[Retention] = Retention.DISPOSABLE
     origin: str

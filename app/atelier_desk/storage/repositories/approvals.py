@@ -13,6 +13,7 @@ from atelier_desk.storage.damage import CODE
 from atelier_desk.storage.repositories.base import Repository, guard, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.support.i18n import N_
 
 
 class ApprovalRepository(Repository[ApprovalRequest]):
@@ -20,6 +21,7 @@ class ApprovalRepository(Repository[ApprovalRequest]):
 
     table = tables.APPROVALS
     what = "approval"
+    absent = N_("There is no approval {id}.")
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
         """Return undecided requests, oldest first; without a ``workflow_id``, of all workflows outside the bin."""

@@ -58,10 +58,22 @@ def upsert(table: Table[M], value: M) -> Statement:
 
 
 class Repository(Generic[M]):
-    """The rows of one kind. Attributes: ``table`` describes how they are stored, ``what`` names them in errors."""
+    """The rows of one kind.
+
+    Attributes:
+        table: how they are stored.
+        what: their name in errors.
+        absent: an English ``N_`` sentence for a missing one, with ``{id}``.
+    """
 
     table: Table[M]
     what: str
+    absent: str = ""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.absent:
+            errors.NOT_THERE_OF[cls.what] = cls.absent
 
     def __init__(self, store: Store) -> None:
         self._store = store

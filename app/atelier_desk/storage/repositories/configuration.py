@@ -28,6 +28,7 @@ class AgentRepository(Repository[Agent]):
 
     table = tables.AGENTS
     what = "agent"
+    absent = N_("There is no agent {id}.")
 
     async def save(self, agent: Agent) -> None:
         """Insert or replace an agent.

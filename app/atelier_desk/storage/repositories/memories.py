@@ -23,6 +23,7 @@ from atelier_desk.storage.search.changes import RemovedDocument, document
 from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +54,7 @@ class MemoryRepository(Repository[Memory]):
 
     table = tables.MEMORIES
     what = "memory"
+    absent = N_("There is no memory {id}.")
 
     def __init__(self, store: Store) -> None:
         super().__init__(store)

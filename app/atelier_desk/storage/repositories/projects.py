@@ -40,6 +40,7 @@ class ProjectRepository(Repository[Project]):
 
     table = tables.PROJECTS
     what = "project"
+    absent = N_("There is no project {id}.")
 
     async def save(self, project: Project) -> None:
         """Insert or replace a project.

@@ -16,6 +16,7 @@ class PromptRepository(Repository[Prompt]):
 
     table = tables.PROMPTS
     what = "prompt"
+    absent = N_("There is no prompt {id}.")
 
     async def save(self, prompt: Prompt) -> None:
         """Insert or replace a prompt.

@@ -7,6 +7,7 @@ from atelier_desk.storage import errors, tables
 from atelier_desk.storage.repositories.base import Repository, guard, upsert
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.support.i18n import N_
 
 
 class QuestionRepository(Repository[UserQuestion]):
@@ -14,6 +15,7 @@ class QuestionRepository(Repository[UserQuestion]):
 
     table = tables.QUESTIONS
     what = "question"
+    absent = N_("There is no question {id}.")
 
     async def save(self, question: UserQuestion) -> None:
         """Insert or replace a question.

@@ -38,6 +38,7 @@ class ReportRepository(Repository[Report]):
 
     table = tables.REPORTS
     what = "report"
+    absent = N_("There is no report {id}.")
 
     def __init__(self, store: Store, datadir: DataDir) -> None:
         super().__init__(store)

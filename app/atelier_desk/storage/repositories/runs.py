@@ -26,6 +26,7 @@ from atelier_desk.storage.writing.chain import Chain
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.commit_rows import chained, statements
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
+from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")
 
@@ -54,6 +55,7 @@ class RunRepository(Repository[Run]):
 
     table = tables.RUNS
     what = "run"
+    absent = N_("There is no run {id}.")
 
     async def list(self, workflow_id: str) -> list[Run]:
         """Return all runs of a workflow, including sub-agents' runs, oldest first."""

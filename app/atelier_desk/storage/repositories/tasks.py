@@ -10,6 +10,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
+from atelier_desk.support.i18n import N_
 
 
 class TaskRepository(Repository[Task]):
@@ -20,6 +21,7 @@ class TaskRepository(Repository[Task]):
 
     table = tables.TASKS
     what = "task"
+    absent = N_("There is no task {id}.")
 
     async def get(self, workflow_id: str, task_id: Any = None) -> Task:
         """Return one task of a workflow.

@@ -17,7 +17,7 @@ from atelier_desk.storage.damage import CODE
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import Table, plain_time, record
 from atelier_desk.storage.store import Store
-from atelier_desk.support.i18n import _
+from atelier_desk.support.i18n import N_, _
 
 M = TypeVar("M", bound=Model)
 Row = Mapping[str, Any]
@@ -33,6 +33,7 @@ class MessageRepository(Repository[Message]):
 
     table = tables.MESSAGES
     what = "message"
+    absent = N_("There is no message {id}.")
 
     async def _select(self, tail: str, /, **params: Any) -> list[Message]:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608

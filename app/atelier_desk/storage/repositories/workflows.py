@@ -19,6 +19,7 @@ from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usa
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.search.changes import WorkflowRemoved
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
 
@@ -27,6 +28,7 @@ class WorkflowRepository(Repository[Workflow]):
 
     table = tables.WORKFLOWS
     what = "workflow"
+    absent = N_("There is no workflow {id}.")
 
     def __init__(self, store: Store, datadir: DataDir, of_memories: MemoryRepository) -> None:
         """``of_memories`` is notified of a workflow whose rows are gone."""

@@ -18,7 +18,7 @@ from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
-from atelier_desk.engine.notice_text import LIMITS, narrowed_text, nudge_text, retry_text, schema_mismatch_text, servers_text, too_little
+from atelier_desk.engine.notice_text import LIMITS, NOTICES, retry_text, too_little
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
 
@@ -137,6 +137,7 @@ _ENDED = {
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     """Icon, colour, card variant, title and text of a notice."""
     details = entry.details
+    role: Role
     if entry.topic == "error":
         own = details.get("code") in _OWN
         title = _("Internal error in Atelier") if own else _("The model could not answer")
@@ -164,15 +165,9 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         if not after:  # results are shortened before the remaining tokens are counted
             text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
-    if entry.topic == "nudge":
-        title = nudge_text(str(details.get("reason", "")), int(details.get("tasks") or 0))
-        return "list-todo", "muted", "card", title, _("The agent had already answered and is answering again.")
-    if entry.topic == "rights_narrowed":
-        return "shield", "muted", "card", narrowed_text(details), ""
-    if entry.topic == "servers_lacking":
-        return "plug", "warn", "card-warn", *servers_text(details)
-    if entry.topic == "misfit":
-        return "triangle-alert", "warn", "card-warn", *schema_mismatch_text(str(details.get("problem", "")))
+    if (known := NOTICES.get(entry.topic)) is not None:
+        role, variant = ("warn", "card-warn") if known.warning else ("muted", "card")
+        return known.icon, role, variant, *known.text(details)
     if entry.topic == "run_interrupted":
         return "power", "warn", "card-warn", _("Interrupted"), _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"]))
     if entry.topic == "retry":
@@ -189,6 +184,6 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         }
         status = str(details.get("status", ""))
         icons = {"completed": "circle-check", "cancelled": "circle-stop", "abandoned": "circle-x", "error": "circle-alert"}
-        role: Role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
+        role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
         return icons.get(status, "info"), role, "card", titles.get(status, status), entry.content
     return "info", "muted", "card", entry.content or entry.topic, ""

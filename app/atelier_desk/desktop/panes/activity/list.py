@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, narrowed_text, nudge_text, retry_text, schema_mismatch_text, servers_text
+from atelier_desk.engine.notice_text import COMPACTIONS, LIMITS, NOTICES, retry_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible, visible_json
 from atelier_desk.tools import failure_text
@@ -60,7 +60,6 @@ _WORDS = {
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),
     ChunkType.LIMIT_REACHED: N_("Limit reached"),
     ChunkType.LOOP_DETECTED: N_("Repetition detected"),
-    ChunkType.SERVERS_LACKING: N_("MCP servers"),
     ChunkType.ERROR: N_("Error"),
 }
 _DECIDED = {"approved": N_("Approved"), "rejected": N_("Rejected"), "cancelled": N_("Approval no longer needed")}
@@ -92,11 +91,7 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.CONTEXT_COMPACTED: ("archive", "muted"),
     ChunkType.LIMIT_REACHED: ("triangle-alert", "warn"),
     ChunkType.LOOP_DETECTED: ("rotate-ccw", "warn"),
-    ChunkType.SERVERS_LACKING: ("plug", "warn"),
     ChunkType.RETRY: ("refresh-cw", "warn"),
-    ChunkType.NUDGE: ("list-todo", "muted"),
-    ChunkType.RIGHTS_NARROWED: ("shield", "muted"),
-    ChunkType.MISFIT: ("triangle-alert", "warn"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
 _ENDS: dict[str, tuple[str, Role]] = {"cancelled": ("circle-stop", "muted"), "abandoned": ("x", "muted"), "error": ("circle-x", "err")}
@@ -116,14 +111,10 @@ def entry_title(entry: LogEntry) -> str:
             return _(_DECIDED.get(status, status))
         case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
             return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
-        case payloads.Nudge(reason=why, details=details):
-            return nudge_text(why, int(details.get("tasks") or 0))
-        case payloads.RightsNarrowed(details=details):
-            return narrowed_text(details)
-        case payloads.Misfit(details=details):
-            return schema_mismatch_text(str(details.get("problem", "")))[0]
         case payloads.Retry() as said:
             return _retry(said)[0]
+        case payloads.Notice(chunk=topic) as said if topic in NOTICES:
+            return _notice(said)[0]
         case payloads.LimitReached(reason=limit) if limit in LIMITS:
             return _(LIMITS[limit])
         case payloads.MessageAdded(role="user"):
@@ -163,12 +154,8 @@ def _activity_text(said: payloads.Payload | None) -> str:
             return said.user_question.question
         case payloads.ValidationRequired():
             return _(said.presentation.title) or bare_tool(said.tool) or said.reason
-        case payloads.Nudge() | payloads.RightsNarrowed():
-            return ""  # the title contains everything
-        case payloads.Misfit(details=details):
-            return str(details.get("problem", ""))
-        case payloads.ServersLacking(details=details):
-            return servers_text(details)[1]
+        case payloads.Notice(chunk=topic) if topic in NOTICES:
+            return _notice(said)[1]
         case payloads.LoopDetected(details=details):
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
         case payloads.Retry():
@@ -184,6 +171,10 @@ def _activity_text(said: payloads.Payload | None) -> str:
     return ""
 
 
+def _notice(said: payloads.Notice) -> tuple[str, str]:
+    return NOTICES[said.chunk].text({**said.details, "reason": said.reason})
+
+
 def _retry(said: payloads.Retry) -> tuple[str, str]:
     """Title and text of a retry, as in the transcript."""
     details = said.details
@@ -196,6 +187,8 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
     if not entry.is_call:
         if isinstance(entry.payload, payloads.WorkflowComplete):
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
+        if (known := NOTICES.get(entry.kind)) is not None:
+            return known.icon, "warn" if known.warning else "muted"
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {"running": ("loader-circle", "accent"), "ok": ("check", "ok"), "error": ("circle-x", "err")}
     states |= dict.fromkeys(_NOT_RUN, ("minus", "muted"))

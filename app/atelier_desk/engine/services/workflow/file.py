@@ -17,7 +17,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart, SourcePart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.engine.notice_text import narrowed_text, nudge_text, retry_text, schema_mismatch_text, unfinished_text
+from atelier_desk.engine.notice_text import NOTICES, retry_text, unfinished_text
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.sources import used, words
 from atelier_desk.support.i18n import N_, _
@@ -129,13 +129,8 @@ def _sources(found: Sequence[SourcePart]) -> list[str]:
 def _notice(message: Message) -> str:
     """Return the text of a notice without its own."""
     details = message.details
-    if message.kind == "nudge":
-        return nudge_text(str(details.get("reason", "")), int(details.get("tasks") or 0))
-    if message.kind == "rights_narrowed":
-        return narrowed_text(details)
-    if message.kind == "misfit":
-        title, text = schema_mismatch_text(str(details.get("problem", "")))
-        return _("{title}. {text}", title=title, text=text)
+    if (known := NOTICES.get(message.kind)) is not None:
+        return known.line(details)
     if message.kind != "retry":
         return message.kind
     title, text = retry_text(str(details.get("reason", "")), details)

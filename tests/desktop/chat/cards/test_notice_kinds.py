@@ -1,0 +1,41 @@
+"""A notice of a run says the same wherever it is shown: its words stand in one table, and nothing else has to be told of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from atelier_desk.cli.notices import notice
+from atelier_desk.desktop.chat.cards.notice import notice_words
+from atelier_desk.desktop.chat.transcript.entries import Entry
+from atelier_desk.desktop.panes.activity.list import entry_icon, entry_summary, entry_title
+from atelier_desk.desktop.panes.activity.log import LogEntry
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.engine.notice_text import NOTICES
+
+DETAILS = {
+    "misfit": {"problem": "count is missing"},
+    "nudge": {"tasks": 2},
+    "rights_narrowed": {"denied": ["read_file(.env)"]},
+    "servers_lacking": {"problems": [{"server": "notes", "code": "off", "detail": ""}]},
+}
+
+
+@pytest.mark.parametrize("topic", sorted(NOTICES))
+def test_window_and_terminal_say_the_same(topic: str) -> None:
+    details = DETAILS[topic]
+    title, text = NOTICES[topic].text(details)
+    event = StreamEvent(workflow_id="w", chunk_type=payloads.ChunkType(topic), data={"reason": "", "details": details})
+    icon, role, _variant, *words = notice_words(Entry("n", "notice", run_id="r", topic=topic, details=dict(details)))
+    assert words == [title, text]
+    assert title
+    line, style = notice(event)
+    assert (style == "warn") == (role == "warn") == NOTICES[topic].warning
+    assert line.startswith(title)
+    assert line.endswith(text)
+    logged = LogEntry(datetime(2026, 1, 1, tzinfo=UTC), event.chunk_type, "A", "r", 0, payload=event.payload)
+    assert entry_title(logged) == title
+    assert entry_summary(logged) in text.replace("\n", " ")
+    assert entry_icon(logged) == (icon, role)
