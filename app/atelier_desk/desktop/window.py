@@ -203,7 +203,10 @@ class MainWindow(WindowActions):
                 def embed() -> None:
                     self.bridge.jobs.start(memories.embed_now())
 
-                later = (_("Not now"), lambda: toast.dismiss())
+                def dismiss() -> None:
+                    toast.dismiss()
+
+                later = (_("Not now"), dismiss)
                 toast = self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=later, lasting=True)
 
         self.bridge.jobs.start(ask())
