@@ -1,4 +1,4 @@
-"""``atelier approvals``: calls that wait for an approval, decided from outside a running or waiting run."""
+"""``atelier approvals``: decide about waiting calls while a run is active or waiting."""
 
 from __future__ import annotations
 

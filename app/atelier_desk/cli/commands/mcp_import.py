@@ -1,4 +1,4 @@
-"""``atelier mcp import``: servers out of other programs' files, bundles and links."""
+"""``atelier mcp import``: import servers from other programs' files, bundles and links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import N_, _
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Without ``--add`` nothing is stored: it is a preview."""
+    """Import servers; without ``--add`` only preview them."""
     found: list[tuple[str, FoundServer]] = []
     bundle = ""
     if arguments.source is None:
@@ -63,5 +63,5 @@ async def _read(atelier: Atelier, source: str, out: Output) -> tuple[list[FoundS
         return await atelier.mcp_import.read_file(str(path)), str(path), str(path) if path.suffix.lower() in SUFFIXES else ""
     text = await out.read_input() if source == "-" else source
     if source != "-" and ":" not in source and len(source.split()) == 1 and ("/" in source or "." in source):
-        text = await read_text(out, source)  # says that there is no such file
+        text = await read_text(out, source)  # raises when there is no such file
     return await atelier.mcp_import.read_text(text), _("your text"), ""

@@ -1,4 +1,4 @@
-"""``atelier media``: who describes pictures, who makes pictures and 3D models, and whether they answer."""
+"""``atelier media``: services that describe images or create images and 3D models, and their tests."""
 
 from __future__ import annotations
 

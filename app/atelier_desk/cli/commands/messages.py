@@ -1,4 +1,4 @@
-"""``atelier workflows``: the messages of a workflow, its versions, and its turns again."""
+"""``atelier workflows``: messages of a workflow, their versions, and repeating a turn."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _announce_again(atelier: Atelier, run_id: str, out: Output) -> None:
-    """Say what is done once more with the turn: before it is, so that Ctrl-C still helps."""
+    """Say what is repeated with the turn, early enough for Ctrl-C."""
     turn = await atelier.teams.transcript(run_id)
     said = sum(entry.message.role is MessageRole.USER and entry.message.kind != QUEUED for entry in turn)
     done = sum(call.status == "ok" and call.effect in CHANGES for entry in turn for call in entry.calls)

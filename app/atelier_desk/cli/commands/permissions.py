@@ -1,4 +1,4 @@
-"""``atelier permissions``: the rules of what agents may do without asking, only after asking, or not at all."""
+"""``atelier permissions``: rules for what agents may do without approval, with approval, or never."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = by_last_use(await atelier.permissions.rules())
     if found:
-        await atelier.load_tools()  # only with those of servers and own files it is known what can never match
+        await atelier.load_tools()  # tools of servers and of the person's own files decide which rules can never match
     never = await atelier.permissions.unmatchable([rule.text for rule in found])
 
     def last(rule: PermissionRule) -> str:
@@ -50,7 +50,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _never(never: Mapping[str, CallText], text: str) -> str:
-    """Why a rule can never match, empty for one that may."""
+    """Why a rule can never match; empty for one that can."""
     return never[text].localized(_) if text in never else ""
 
 
@@ -86,7 +86,7 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 
 async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule]:
-    """The rules that ids, whole or shortened, name."""
+    """Rules by id; ids can be shortened."""
     kept = await atelier.permissions.rules()
     chosen = []
     for wanted in arguments.rule:
@@ -118,7 +118,7 @@ async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
-    # A call that a person was asked about is decided about again when it runs; it counts once.
+    # A call that a person was asked about is decided again when it runs; count it once.
     once = [one for one in found if not one.answered]
     rows = []
     for one in once:
@@ -201,7 +201,7 @@ def _plain(line: AuditLine) -> dict[str, Any]:
 
 
 async def _scope(atelier: Atelier, arguments: Namespace, out: Output) -> dict[str, Any]:
-    """``scope`` and ``scope_id`` of a rule; raises UsageError when they do not belong together."""
+    """``scope`` and ``scope_id`` of a rule; UsageError when they do not fit together."""
     scope = RuleScope(arguments.scope)
     if bool(arguments.workflow) is not (scope is RuleScope.WORKFLOW):
         raise UsageError(N_("--workflow and --scope workflow belong together."))

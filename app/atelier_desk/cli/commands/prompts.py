@@ -1,4 +1,4 @@
-"""``atelier prompts``: the person's own prompts, which ``/name`` and ``atelier run --prompt`` use."""
+"""``atelier prompts``: the person's own prompts, for ``/name`` and ``atelier run --prompt``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """What cannot be taken over is said on standard error."""
+    """Report what cannot be imported on standard error."""
     stored = []
     for file in arguments.files:
         text = await read_text(out, file)

@@ -61,10 +61,10 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     except BaseException as error:
         follower.close()
         if existing is None and (started := atelier.runs.live.alive.get(workflow.id)) is not None:
-            # The command was ended while its run began.
+            # The command was ended while its run was starting.
             await atelier.runs.live.interrupt(started)
         elif existing is None and isinstance(error, UsageError | LimitError):
-            await atelier.workflows.purge(workflow.id)  # the message was refused: nothing was ever said in it
+            await atelier.workflows.purge(workflow.id)  # the message was refused, so the workflow is empty
         raise
     status = await follower.follow(run_id)
     if not out.json and not arguments.quiet:
@@ -85,7 +85,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _begun(atelier: Atelier, out: Output) -> Run | None:
-    """The run that an earlier process started, or reached, with this command's message; None when it did not come to that."""
+    """The run that an earlier process started or reached with this command's message; None without one."""
     if not out.request.again:
         return None
     try:
@@ -126,7 +126,7 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
 
 
 def _values(given: list[str]) -> dict[str, str]:
-    """``VARIABLE=VALUE`` by variable; the last one holds."""
+    """``VARIABLE=VALUE`` options by variable; the last one wins."""
     values = {}
     for each in given:
         name, equals, value = each.partition("=")

@@ -1,4 +1,4 @@
-"""``atelier skills``: which skills and commands there are, switching them on and off, trusting their folder, adding one."""
+"""``atelier skills``: list, enable, disable, trust and add skills and commands."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def _switch(atelier: Atelier, arguments: Namespace, out: Output, *, wanted: bool) -> Result:
     folders = _folders(arguments, out)
     rows = [row for row in await atelier.skills.list(folders) if arguments.name in (row.name, row.found.file)]
-    # Of several with one name: the one that is used, or for "on" the first that was switched off.
+    # Of several with one name: the active one, or for "on" the first that was disabled.
     chosen = next((row for row in rows if (not row.on if wanted else row.usable)), None)
     row = chosen or (await atelier.skills.show(arguments.name, folders)).listed
     await atelier.skills.switch(row.found.file, wanted)
@@ -87,7 +87,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def described(row: ListedSkill) -> dict[str, object]:
-    """A row as JSON."""
+    """A skill as JSON."""
     found, said = row.found, row.found.text
     return {
         "name": row.name,
