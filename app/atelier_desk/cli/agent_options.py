@@ -140,13 +140,13 @@ async def grant(atelier: Atelier, out: Output, workflow: Workflow, named: Sequen
 
 
 async def warn_about_missing(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
-    """Warn about granted folders that do not exist; the turn starts anyway, and its tools report it too."""
+    """Warn about granted folders that do not exist; the turn starts anyway."""
     for folder in await atelier.files.missing(granted):
         out.note(missing_text(folder), "warn")
 
 
 async def warn_about_unread(atelier: Atelier, out: Output, granted: Sequence[str]) -> None:
-    """Warn about folders with agent instructions that are not read because nobody has trusted them."""
+    """Warn about folders whose agent instructions are not read because nobody trusted them."""
     for folder in await atelier.files.unread(granted):
         text = _("{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}", folder=folder)
         out.note(text, "warn")

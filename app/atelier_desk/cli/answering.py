@@ -1,4 +1,4 @@
-"""Questions and approvals answered on the command line: by an option, in the terminal, or later."""
+"""Answers to questions and approvals: by an option, in the terminal, or later."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Asker(ABC, Generic[Asked]):
         self.given: set[str] = set()
 
     async def settle(self, asked_id: str) -> bool:
-        """Answer; False leaves it open for later. One that was answered elsewhere counts as answered."""
+        """Answer; False leaves it open. One that was answered elsewhere counts as answered."""
         asked = await self._service.get(asked_id)
         try:
             done = await self._by_option(asked)

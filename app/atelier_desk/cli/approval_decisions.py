@@ -22,7 +22,10 @@ TICK_S = 1.0
 ALL = N_("all")
 """Input that allows every call listed with the current one."""
 CHOICES = {"yes": N_("yes"), "no": N_("no"), "edit": N_("edit"), "run": N_("run"), "always": N_("always")}
-"""Possible inputs; any unambiguous beginning counts. ``run`` allows the tool for the rest of the run."""
+"""Possible inputs; any unambiguous beginning counts.
+
+``run`` allows the tool for the rest of the run.
+"""
 
 
 class Decisions(Asker[ApprovalRequest]):
@@ -148,7 +151,7 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 
 def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
-    """The choice that was typed: a word in the person's language or in English, or its beginning."""
+    """The choice that was typed: its word in the current language or in English, or a beginning."""
     said = typed.casefold()
     for spellings in ({_(word): choice for choice, word in choices.items()}, {choice: choice for choice in choices}):
         fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]

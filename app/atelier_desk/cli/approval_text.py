@@ -58,13 +58,16 @@ def risk(asked: ApprovalRequest) -> str:
 
 
 def lineage(above: Sequence[Any], name: str) -> str:
-    """Agents from the root to the one that asks; ``above`` holds ``Ancestor`` or their JSON objects."""
+    """Agents from the root to the requesting one.
+
+    ``above`` holds ``Ancestor`` or their JSON objects.
+    """
     names = [each["agent_name"] if isinstance(each, dict) else each.agent_name for each in above]
     return " → ".join([*names, name or _("The agent")])
 
 
 def call_text(shown: Presentation, tool: str, arguments: object, *, over: bool = False) -> str:
-    """A call on one line, in its tool's words; without those, its title or name and the arguments."""
+    """A call on one line: its tool's words, else its title or name, with the arguments."""
     said = shown.words(over=over)
     return short(said.localized(_)) if said.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
 
@@ -89,7 +92,7 @@ def outcome(asked: ApprovalRequest) -> str:
 
 
 def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
-    """A state and the reason for it. Only a person's reason is shown: the program's notes are for agents."""
+    """A state and the reason for it; only a person's reason: the program's are for agents."""
     text = _(STATES[status]) if status in STATES else status
     decider = N_("nobody was available to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
     if decider:
@@ -106,7 +109,7 @@ def folder_text(where: Holds) -> str:
 
 
 def described(asked: ApprovalRequest) -> list[str]:
-    """Everything needed to decide, line by line: agent, call, reason, arguments, and what happens on timeout."""
+    """Lines with everything needed to decide: agent, call, reason, arguments, timeout."""
     lines = [
         _("{agents} asks for your approval: {call}", agents=lineage(asked.lineage, asked.agent_name), call=asked_for(asked)),
         f"  {risk(asked)} · {reason(asked.reason)}" + (f" ({asked.about})" if asked.about else ""),

@@ -1,4 +1,4 @@
-"""Headers and other named values on the command line, and the secrets among them, for providers and MCP servers alike."""
+"""Headers, variables and secrets on the command line, for providers and MCP servers."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from atelier_desk.support.i18n import N_
 
 
 def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | None = None) -> tuple[dict[str, str], dict[str, str]]:
-    """``NAME: VALUE`` each: texts for the configuration (empty where the keyring has the value), and the values for the keyring.
+    """Parse headers of the form ``NAME: VALUE``.
+
+    Returns the texts for the configuration (empty where the keyring has the value) and the values for the
+    keyring.
 
     Args:
-        named: whether a value only names a variable, and is kept as it is; None for ``$VARIABLE`` behind at most one word.
+        named: whether a value only names a variable and is stored unchanged; None for ``$VARIABLE`` after at
+            most one word.
 
     Raises:
-        UsageError: one is not of that form.
+        UsageError: a header has another form.
     """
     forms: dict[str, str] = {}
     values: dict[str, str] = {}
@@ -32,10 +36,12 @@ def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | 
 
 
 def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
-    """Refuse a secret that would be gone with this command, because there is no keyring. ``said`` names the first as ``{header}``.
+    """Refuse a secret that would be lost after this command because there is no keyring.
+
+    ``said`` is the message, with the first name as ``{header}``.
 
     Raises:
-        UsageError: there is one, and no keyring.
+        UsageError: there is a secret and no keyring.
     """
     name = next(iter(names), None)
     if name is not None and not persistent:
@@ -43,7 +49,10 @@ def need_keyring(persistent: bool, names: Iterable[str], said: str) -> None:
 
 
 async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: Iterable[str] = ()) -> None:
-    """``need_keyring`` for secrets of an MCP server, by ``env:NAME`` or ``header:NAME``; ``headers`` are names of those that it takes."""
+    """``need_keyring`` for an MCP server's secrets, by ``env:NAME`` or ``header:NAME``.
+
+    ``headers`` are the names of the server's headers.
+    """
     wanted, taken = list(secrets), set(headers)
     kept = not wanted or atelier.vault.persistent
     for key in wanted:
@@ -56,10 +65,10 @@ async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: It
 
 
 def name_and_value(text: str) -> tuple[str, str]:
-    """The parts of ``NAME=VALUE``.
+    """Split ``NAME=VALUE``.
 
     Raises:
-        UsageError: it has no ``=``, or no name.
+        UsageError: no ``=``, or no name.
     """
     name, found, value = text.partition("=")
     if not found or not name.strip():

@@ -21,7 +21,7 @@ from atelier_desk.support.number_format import size
 
 
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Exit status 1 also for a complete backup of a report or attachment that was already damaged."""
+    """Exit status 1 also for a complete backup of a report or attachment damaged before."""
     path = path_of(out, arguments.file)
     async with noted_when_slow(out, _("Writing and checking the backup…")):
         info = await atelier.data.backup_create(path)

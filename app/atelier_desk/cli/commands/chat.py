@@ -66,7 +66,10 @@ PROMPT = "› "
 
 
 class _Session:
-    """State of the chat. ``pressed_once``: Ctrl-C was pressed since the last line or since the answer began."""
+    """State of the chat.
+
+    ``pressed_once``: Ctrl-C was pressed since the last line or since the answer began.
+    """
 
     def __init__(
         self, atelier: Atelier, arguments: Namespace, out: Output, workflow: Workflow | None, attached: list[PreparedAttachments]
@@ -189,14 +192,14 @@ class _Session:
         return (await self._atelier.workflows.get(self._workflow.id)).workspace
 
     async def _callable(self) -> list[str]:
-        """Names available with ``/``: skills, commands, the person's own prompts, and prompts of MCP servers."""
+        """Names for ``/``: skills, commands, the person's own prompts, prompts of MCP servers."""
         names = [row.name for row in await self._atelier.skills.callable(await self._folders())]
         names += [prompt.name for prompt in await self._atelier.prompts.list()]
         names += [f"{server}:{prompt.call}" for server, prompt in await self._atelier.mcp.content.prompts()]
         return list(dict.fromkeys(names))
 
     async def _call(self, typed: str) -> None:
-        """Send a skill, command or prompt; a prompt's variables are asked for first, as in the window."""
+        """Send a skill, command or prompt; a prompt's variables are asked for first."""
         name = typed[1:].split(maxsplit=1)[0] if typed[1:].strip() else ""
         try:
             if name not in await self._callable():

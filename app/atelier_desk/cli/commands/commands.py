@@ -1,4 +1,4 @@
-"""``atelier commands``: background commands that agents started, while their process is open."""
+"""``atelier commands``: background commands of agents, while their process is open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier media``: services that describe images or create images and 3D models, and their tests."""
+"""``atelier media``: services that describe images or create images and 3D models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier permissions``: rules for what agents may do without approval, with approval, or never."""
+"""``atelier permissions``: rules for what agents may do: freely, with approval, or never."""
 
 from __future__ import annotations
 

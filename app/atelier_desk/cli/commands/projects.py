@@ -1,5 +1,4 @@
-"""``atelier projects``: list, create, ingest, search, explore, show, forget, delete, pause, offers and
-answer."""
+"""``atelier projects``: indexed folders and pages, their search and their graph."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ EDITABLE = ("base_url", "api_key_env", "enabled")
 
 
 def connection_fields(arguments: Namespace, out: Output) -> tuple[dict[str, object], dict[str, str]]:
-    """Fields of a ``ProviderConfig`` from ``connection_options``, and header values for the keyring.
+    """Fields of a ``ProviderConfig`` from the options, and header values for the keyring.
 
     Raises:
         UsageError: a header is not ``NAME: VALUE``.

@@ -89,7 +89,7 @@ def _amounts(given: list[str]) -> dict[str, float]:
 
 
 async def _failed(atelier: Atelier, workflow: Workflow) -> list[Run]:
-    """The workflow's last turn if it failed before reaching its model; naming the workflow retries it."""
+    """The workflow's last turn if it failed before reaching its model; it can be retried."""
     if workflow.head_run_id is None:
         return []
     run = await atelier.repos.runs.get(workflow.head_run_id)
@@ -120,7 +120,7 @@ async def _resume_one(
 
 
 async def _resume(atelier: Atelier, run: Run, arguments: Namespace, raised: dict[str, float]) -> None:
-    """Resume the run; with ``--step`` it stops before its next step, which the follower releases."""
+    """Resume the run; with ``--step`` it stops before its next step."""
     amounts = {LimitKind(name): amount for name, amount in raised.items()}
     if not arguments.step:
         await resume_team(atelier, run, amounts, finish=arguments.finish)

@@ -85,7 +85,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
 
 
 async def _begun(atelier: Atelier, out: Output) -> Run | None:
-    """The run that an earlier process started or reached with this command's message; None without one."""
+    """The run that an earlier process started with this command's message, or None."""
     if not out.request.again:
         return None
     try:

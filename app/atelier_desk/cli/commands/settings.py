@@ -16,8 +16,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import N_, _
 
 ELSEWHERE = frozenset({"first_start_done", "confirmed_tools", "window", "approvals.rules", "folder_trust"})
-"""Keys with a command of their own (``tools own confirm``, ``approvals``, ``files trust``), or the window's
-state."""
+"""Keys with commands of their own (``approvals``, ``files trust`` …), or the window's state."""
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -1,4 +1,4 @@
-"""``atelier usage``: tokens, cost and time by day, model, agent or workflow, from the journal."""
+"""``atelier usage``: tokens, cost and time by day, model, agent or workflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``atelier workflows``: list, show, search, title, move, archive, export, import, delete, fork and replay."""
+"""``atelier workflows``: list, search, change, export, import, delete, fork and replay."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    """Import a workflow or chats, told apart by how the file begins; a pipe can only be a workflow."""
+    """Import a workflow or chats, told apart by the file's beginning; a pipe holds a workflow."""
     path = path_of(out, arguments.file)
     if arguments.file == "-" or (path.exists() and not path.is_file() and not path.is_dir()) or await atelier.chats.is_workflow(path):
         if arguments.dry_run or arguments.chat:

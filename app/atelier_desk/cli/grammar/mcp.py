@@ -13,7 +13,7 @@ def register(add: AddCommands) -> None:
     group = add.group("mcp")
 
     def of_one(name: str, help: str, needs: str = ENGINE) -> argparse.ArgumentParser:
-        """A command whose first argument names a server."""
+        """A command whose first argument is a server's name."""
         command = group.command(name, help, needs=needs)
         command.add_argument("name")
         return command

@@ -6,7 +6,7 @@ from atelier_desk.cli.parser import DATABASE, AddCommands, number
 from atelier_desk.support.i18n import _
 
 SERVICES = ("tripo", "meshy")
-"""As ``web.making`` has them, which takes too long to load for a help text."""
+"""Same as in ``web.media_generation``, which takes too long to load for a help text."""
 
 
 def register(add: AddCommands) -> None:

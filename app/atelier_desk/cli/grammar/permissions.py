@@ -15,7 +15,7 @@ ACTIONS = ("allow", "ask", "deny")
 SCOPES = ("always", "folder", "workflow", "agent")
 DECISIONS = ("allowed", "approved", "rejected", "cancelled", "denied")
 AUDITED = 50
-"""Entries of the audit trail that are listed where no number is given."""
+"""Audit entries listed when no number is given."""
 
 
 def register(add: AddCommands) -> None:
@@ -68,7 +68,7 @@ def register(add: AddCommands) -> None:
 
 
 def moment(text: str) -> datetime:
-    """A moment as a person writes it, in the time of this machine."""
+    """A date and time as typed, in this machine's time zone."""
     ago = re.fullmatch(r"(\d{1,5})([dh])", text)
     try:
         if ago is not None:

@@ -10,7 +10,7 @@ from atelier_desk.support.i18n import _
 RELATIONS = ("contains", "imports", "calls", "inherits", "mentions", "links_to")
 DIRECTIONS = ("out", "in", "both")
 KINDS = ("file", "scope", "import", "package", "document", "section", "page", "image")
-"""All three as ``domain.project`` has them, which takes too long to load for a help text."""
+"""All three as in ``domain.project``, which takes too long to load for a help text."""
 
 
 def register(add: AddCommands) -> None:

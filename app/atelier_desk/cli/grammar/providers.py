@@ -49,7 +49,7 @@ def register(add: AddCommands) -> None:
 
 
 def connection_options(parser: argparse.ArgumentParser) -> None:
-    """How a server is reached, beside its address and key."""
+    """Add the connection options apart from address and key."""
     parser.add_argument("--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's"))
     parser.add_argument(
         "--header",

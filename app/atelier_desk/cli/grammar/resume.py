@@ -8,8 +8,11 @@ from atelier_desk.cli.parser import AddCommands, flag
 from atelier_desk.support.i18n import _
 
 LIMITS = ("iterations", "tool_calls", "tokens", "cost", "time", "month", "unpriced")
-"""The values of ``LimitKind``; ``cost`` and ``month`` in US dollars, ``time`` in seconds; any amount of ``unpriced`` allows those without
-a known price this month."""
+"""The values of ``LimitKind``.
+
+``cost`` and ``month`` are in US dollars, ``time`` in seconds; any amount of ``unpriced`` allows models
+without a known price this month.
+"""
 
 
 def register(add: AddCommands) -> None:

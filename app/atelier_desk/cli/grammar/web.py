@@ -7,7 +7,7 @@ from atelier_desk.support.i18n import _
 
 SERVICES = ("ddgs", "searxng", "brave", "tavily", "off")
 MOST = 20
-"""Both as ``web.search`` has them, which takes too long to load for a help text."""
+"""Both as in ``web.search``, which takes too long to load for a help text."""
 
 
 def register(add: AddCommands) -> None:
