@@ -1,4 +1,4 @@
-"""What went wrong with a server, in words that name it."""
+"""Errors of servers, with messages that name the server."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from atelier_desk.support.text import shorten
 
 _DETAIL = 500
 BROKEN = frozenset({"closed", "unreachable", "not_started", "timeout", "died", "too_large", "noise", "flood", "proxy", "certificate"})
-"""Codes after which the connection is of no use; they count as failures of the server."""
+"""Codes after which the connection is unusable; they count as failures of the server."""
 _ELSEWHERE = frozenset({404, 405, 501})
-"""What an address answers that does not know the request."""
+"""HTTP statuses of an address that does not offer MCP."""
 CLOSED = -32000
-"""The SDK's code for a request whose connection closed."""
+"""The SDK's error code for a closed connection."""
 
 
 def explained(error: BaseException, server: str, *, ended: Ended | None = None, answered: Answered | None = None) -> McpError:
-    """The error a person or a model reads; ``ended`` and ``answered`` are what is known of the connection."""
+    """The error for a person or a model; ``ended`` and ``answered`` describe the connection."""
     inner = _innermost(error)
     if isinstance(inner, McpError):
         return inner
-    if isinstance(inner, ProviderError):  # the proxy on the way, or the certificates that the environment names
+    if isinstance(inner, ProviderError):  # from the proxy, or the certificates named in the environment
         return McpError(inner.template, code=inner.code, recoverable=inner.recoverable, **inner.params)
     if type(inner).__module__.startswith("mcp.client.auth"):
         said = N_("Signing in to the MCP server {server} failed: {detail}")
@@ -81,7 +81,7 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
 
 
 def _unreachable(error: BaseException) -> str | None:
-    """What keeps a server from being reached, where it can be told: the HTTP library says it in words of its own, or in none."""
+    """Why a server cannot be reached, if the HTTP library's error shows it."""
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, socket.gaierror):
@@ -95,7 +95,7 @@ def _unreachable(error: BaseException) -> str | None:
 
 
 def timed_out(server: str, seconds: float) -> McpError:
-    """The error for a request whose time is over; ``seconds`` is what it had."""
+    """The error for a request that timed out after ``seconds``."""
     said = N_("The MCP server {server} did not answer within {seconds} seconds.")
     return McpError(said, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
 
@@ -111,7 +111,7 @@ def too_many_values(server: str) -> McpError:
 
 
 def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> McpError | None:
-    """The error for a connection that was ended because its server sent more than it may; None for one that did not."""
+    """The error for a connection ended because its server sent too much; None otherwise."""
     why = (ended.why if ended is not None else "") or (answered.why if answered is not None else "")
     if why == "too_long":
         return too_large(server)
@@ -124,19 +124,19 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
 
 
 def defines_too_much(server: str, megabytes: int) -> McpError:
-    """The error for a list of tools that is larger than anybody could use."""
+    """The error for a list of tools that is too large to use."""
     said = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
     return McpError(said, code="too_large", server=server, megabytes=megabytes)
 
 
 def not_started(server: str, command: str, detail: McpError) -> McpError:
-    """The error for a program that cannot be run; ``detail`` is why, in words that can be translated."""
+    """The error for a program that cannot be run; ``detail`` is the translatable reason."""
     said = N_("The MCP server {server} cannot be started with {command}: {detail}")
     return McpError(said, code="not_started", server=server, command=shorten(command, 100), detail=detail)
 
 
 def died(server: str, ended: Ended) -> McpError:
-    """The error for a program that ended, with what it said last."""
+    """The error for a program that ended, with its last output."""
     detail = _short(ended.last_words.splitlines()[-1]) if ended.last_words else "-"
     if ended.why == "noise":
         said = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
@@ -149,13 +149,13 @@ def died(server: str, ended: Ended) -> McpError:
 
 
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
-    """The error while a server that failed again and again is left alone."""
+    """The error while a server that keeps failing is not restarted."""
     said = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
     return McpError(said, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The first real error of a group; tasks that were cancelled with it say nothing."""
+    """The first real error of a group, ignoring tasks cancelled because of it."""
     while isinstance(error, BaseExceptionGroup):
         error = next((each for each in error.exceptions if not _is_cancelled(each)), error.exceptions[0])
     return error

@@ -1,4 +1,4 @@
-"""Prompts of servers: how they are listed and called, what they are given, and the text they give. Pure."""
+"""Prompts of servers: listing, parsing arguments, and their text. No I/O."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ABOUT = 300
 
 
 def listed(prompt: Prompt) -> McpPrompt | None:
-    """A prompt as its server listed it; None for one that nobody could call or fill in."""
+    """A prompt as its server listed it; None when it cannot be called or filled in."""
     call = re.sub(r"\s+", "_", prompt.name.strip())
     arguments = prompt.arguments or []
     if not call or len(call) > _CALL or not call.isprintable() or len(arguments) > MOST_ARGUMENTS:
@@ -42,11 +42,13 @@ def listed(prompt: Prompt) -> McpPrompt | None:
 
 
 def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
-    """What a prompt gets of ``name=value …``; values without a name go to the arguments that are left, in their order, the last takes all
-    the rest.
+    """Parse a prompt's arguments from ``name=value …``.
+
+    Values without a name fill the remaining arguments in order; the last one takes the rest of the text.
 
     Raises:
-        UsageError: one has another name, or a required one is missing; the text names server, prompt and what it takes.
+        UsageError: an unknown argument, or a required one is missing; the text names server, prompt and
+            arguments.
     """
     names = [each.name for each in prompt.arguments]
     values: dict[str, str] = {}
@@ -74,12 +76,15 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
 
 
 def arguments_text(prompt: McpPrompt) -> str:
-    """Its arguments as one writes them, optional ones in brackets: ``topic=… [style=…]``."""
+    """A prompt's arguments as typed, optional ones in brackets: ``topic=… [style=…]``."""
     return " ".join(f"{each.name}=…" if each.required else f"[{each.name}=…]" for each in prompt.arguments) or "-"
 
 
 def text_of(result: GetPromptResult) -> str:
-    """The messages a prompt consists of as one text; who says what is told when it is more than the user. Secrets of ours are hidden."""
+    """A prompt's messages as one text, with roles if not all are the user's.
+
+    Our secrets are removed.
+    """
     messages = result.messages[:MOST_PARTS]
     alone = all(each.role == "user" for each in messages)
     parts = [(each.role, _content(each.content)) for each in messages]

@@ -1,4 +1,7 @@
-"""Bundles (``.mcpb``, earlier ``.dxt``): an archive with a server and its manifest, unpacked into a folder of its own once agreed to."""
+"""Bundles (``.mcpb``, formerly ``.dxt``): an archive of a server and its manifest.
+
+It is unpacked into a folder of its own after a person agrees.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +26,10 @@ _PLATFORMS = {"linux": "linux", "darwin": "darwin", "win32": "win32"}
 
 
 def read(path: Path, folder: Path) -> FoundServer:
-    """The server of a bundle, as it would run from ``folder``; nothing is unpacked.
+    """Read the server of a bundle as it would run from ``folder``; nothing is unpacked.
 
     Raises:
-        UsageError: the file is no bundle.
+        UsageError: the file is not a bundle.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -42,7 +45,11 @@ def read(path: Path, folder: Path) -> FoundServer:
 
 
 def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
-    """The server that a manifest describes. Raises ``UsageError`` when it describes none."""
+    """The server that a manifest describes.
+
+    Raises:
+        UsageError: it describes none.
+    """
     server = manifest.get("server") if isinstance(manifest, Mapping) else None
     said = server.get("mcp_config") if isinstance(server, Mapping) else None
     if not isinstance(server, Mapping) or not isinstance(said, Mapping):
@@ -88,10 +95,10 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
 
 
 def unpack(path: Path, folder: Path) -> None:
-    """Unpack a bundle into a new folder; a file that would lie outside of it, a link or too much of it ends it.
+    """Unpack a bundle into a new folder.
 
     Raises:
-        UsageError: it is not what a bundle may be; nothing is left of it.
+        UsageError: it contains a link, a path outside the folder, or too much; nothing remains on disk.
     """
     made = False
     try:
@@ -107,7 +114,7 @@ def unpack(path: Path, folder: Path) -> None:
             try:
                 folder.mkdir(parents=True)
             except FileExistsError:
-                raise UsageError(N_("The bundle has to be read again.")) from None  # what is there is another one's
+                raise UsageError(N_("The bundle has to be read again.")) from None  # another bundle
             made = True
             for member in members:
                 _unpack(archive, member, folder)

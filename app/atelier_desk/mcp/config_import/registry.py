@@ -1,4 +1,4 @@
-"""``server.json`` of the registry: packages that are run by their package's program, and addresses."""
+"""The registry's ``server.json``: packages run by a package runner, and remote addresses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_server(value: Mapping[str, Any]) -> bool:
 
 
 def servers(value: Mapping[str, Any]) -> list[FoundServer]:
-    """One for each way it can be had; the ones that are started here first."""
+    """One server for each way to run it; local ones first."""
     name, told = str(value["name"]), text_of(value.get("description") or "")
     found = [_package(name, told, each) for each in rows(value.get("packages")) if isinstance(each, Mapping)]
     return found + [_remote(name, told, each) for each in rows(value.get("remotes")) if isinstance(each, Mapping)]
@@ -78,7 +78,7 @@ def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
 
 
 class _Values:
-    """Values that a person is asked for."""
+    """Values that a person must enter."""
 
     def __init__(self) -> None:
         self._asks: dict[str, Ask] = {}
@@ -102,7 +102,7 @@ class _Values:
         return "" if secret else default
 
     def arguments(self, said: object) -> list[str]:
-        """The words of a command; one that is asked for becomes a variable of the server."""
+        """Words of a command; one that must be entered becomes a variable of the server."""
         found: list[str] = []
         for each in said if isinstance(said, list) else ():
             if not isinstance(each, Mapping):
