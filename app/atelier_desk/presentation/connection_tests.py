@@ -1,4 +1,4 @@
-"""What a try of a service for pictures or 3D models came to, in words; the window and the command line share it."""
+"""Text of a connection test of an image or 3D model service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
-    """``what`` is ``images`` or ``models``; ``model`` is that which makes pictures."""
+    """Result of a test; ``what`` is ``images`` or ``models``, ``model`` the image model."""
     if what == "images":
         if found.known is None:
             return _("It answers. It lists no models, so that {model} is not known to be there.", model=model)

@@ -1,4 +1,4 @@
-"""Permission rules in words, for the window and the terminal alike: what they do, where they hold, and what decided a call."""
+"""Text about permission rules: effect, scope, and the reason for a decision."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from atelier_desk.presentation.permission_profiles import profile_of
 from atelier_desk.support.i18n import N_, _
 
 DOES = {Action.ALLOW: N_("Allow"), Action.ASK: N_("Ask"), Action.DENY: N_("Deny")}
-"""What a rule does with the calls it covers."""
+"""Effect of a rule on the calls it covers."""
 
 
 def always_text(where: Holds, what: str) -> str:
-    """A choice of a card, or what it stored: ``what`` is allowed from now on, and where."""
+    """A choice that allows ``what`` from now on, and where; also text of the stored rule."""
     if where.scope is RuleScope.FOLDER:
         return _("Always in this folder: {what}", what=what)
     if where.scope is RuleScope.WORKFLOW:
@@ -21,7 +21,7 @@ def always_text(where: Holds, what: str) -> str:
 
 
 def where_text(where: Holds, name: str = "") -> str:
-    """Where a rule holds; ``name`` is that of its workflow or agent, by default its id."""
+    """Scope of a rule; ``name`` is that of its workflow or agent, by default its id."""
     said = {
         RuleScope.RUN: N_("In one run"),
         RuleScope.WORKFLOW: N_("In the workflow {name}"),
@@ -47,11 +47,11 @@ REASONS = {
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
     "outside": N_("It is outside the granted folders, where this tool never works, whoever allows it."),
 }
-"""Why a call is asked about or refused, by ``Verdict.reason``, but for what the profile says."""
+"""Reasons to ask or deny, by ``Verdict.reason``, except the profile's."""
 
 
 def verdict_text(said: Verdict, mode: ApprovalMode) -> str:
-    """What would become of a call under a profile, and what decides it."""
+    """What a profile would do with a call, and why."""
     action = _(DOES[said.action])
     if said.rule:
         text = _("{action}: the rule “{rule}” decides.", action=action, rule=said.rule)

@@ -1,4 +1,4 @@
-"""What a skill or command is, in words: for the list of the window and of the command line."""
+"""Text about skills and commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADVISORY = N_("It asks for the tools {tools}. That allows nothing: permissions d
 
 
 def state(row: ListedSkill) -> str:
-    """A key of ``STATES``; the first that holds."""
+    """A key of ``STATES``; the first that applies."""
     if row.found.text is None:
         return "broken"
     if not row.trusted:
@@ -34,12 +34,12 @@ def state(row: ListedSkill) -> str:
 
 
 def where(row: ListedSkill) -> str:
-    """Its file, the home folder as ``~``."""
+    """A skill's file, with ``~`` for the home folder."""
     return f"~/{row.found.path}" if row.found.scope == "user" else row.found.file
 
 
 def called_by(row: ListedSkill) -> str:
-    """Who takes it up; empty for one that cannot be used."""
+    """Who can use it; empty when it cannot be used."""
     said = row.found.text
     if said is None:
         return ""
@@ -49,7 +49,7 @@ def called_by(row: ListedSkill) -> str:
 
 
 def remarks(row: ListedSkill) -> list[str]:
-    """What is wrong with it, or good to know, a sentence each."""
+    """Problems and notes, one sentence each."""
     said = row.found.text
     out = [] if row.found.problem is None else [row.found.problem.localized(_)]
     if row.shadowed_by:
