@@ -97,7 +97,7 @@ def _without_tail(url: str) -> str:
 
 
 def _addresses(state: StateCore) -> None:
-    """Turn ``www.`` and e-mail addresses into links, as GitHub does, except in ``_SHORT``'s cases."""
+    """Turn ``www.`` and e-mail addresses into links, as GitHub does, but not ``_SHORT``'s."""
     for inline in state.tokens:
         if inline.type != "inline" or not ("@" in inline.content or "www." in inline.content.lower()):
             continue

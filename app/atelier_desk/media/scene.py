@@ -50,9 +50,7 @@ def counted(data: bytes, kind: str) -> int:
     if kind == "ply":
         said = re.search(rb"element\s+face\s+(\d{1,18})", data[:8192])
         return int(said[1]) if said else 0
-    if (
-        kind == "obj"
-    ):  # count no further than the limit; match blanks within a line only, to stay linear
+    if kind == "obj":  # count no further than the limit; match blanks within a line only, to stay linear
         return sum(1 for _face in itertools.islice(re.finditer(rb"(?m)^[ \t]{0,8}f[ \t]", data), FACES + 1))
     if kind == "glb":
         return _counted_glb(data)
