@@ -56,7 +56,7 @@ def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:
     assert "either the prompt or the schema" in refused.err
 
 
-@pytest.mark.parametrize(("text", "said"), [("{", "The schema is no JSON. Line 1"), ('{"type": "array"}', '"type": "object"')])
+@pytest.mark.parametrize(("text", "said"), [("{", "The schema is not JSON. Line 1"), ('{"type": "array"}', '"type": "object"')])
 def test_a_schema_that_is_none_is_refused_before_anything_is_asked(cli: Cli, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "bad.json").write_text(text, encoding="utf-8")
     model = ScriptedModel([FITS])

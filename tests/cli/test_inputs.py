@@ -156,7 +156,7 @@ def test_what_is_no_file_is_no_backup(cli: Cli, tmp_path: Path, action: str) -> 
     for path in (ENDLESS, tmp_path):
         result = cli("backup", action, str(path))
         assert result.status == 1
-        assert f"{path} is no backup" in result.err
+        assert f"{path} is not a backup" in result.err
 
 
 class Screen(io.StringIO):

@@ -66,12 +66,12 @@ def test_a_prompt_begins_a_run(cli: Cli) -> None:
     [
         ((), "PROMPT --prompt"),
         (("Hello", "--prompt", "greet"), "--prompt"),
-        (("Hello", "--set", "who=Ann"), "beside PROMPT"),
-        (("--prompt", "greet"), "needs values for: who. Give them as in: --set who=…"),
+        (("Hello", "--set", "who=Ann"), "PROMPT has none"),
+        (("--prompt", "greet"), "needs values for: who. For example: --set who=…"),
         (("--prompt", "greet", "--set", "whom=Ann"), "no variable whom"),
         (("--prompt", "greet", "--set", "who"), "--set language=French"),
         (("--prompt", "gret"), "Prompts: greet"),
-        (("/greet",), "needs values for: who. Give them as in: /greet who=…"),
+        (("/greet",), "needs values for: who. For example: /greet who=…"),
     ],
 )
 def test_what_cannot_be_filled_in_starts_nothing(cli: Cli, arguments: tuple[str, ...], says: str) -> None:

@@ -143,7 +143,7 @@ def test_a_question_to_the_parent_is_shown_with_its_answer(cli: Cli) -> None:
     result = cli("run", "go", *TEAM, steps=model)
     assert result.status == 0, result.err
     assert "Counter asks Assistant: Which beans?" in result.err
-    assert "Counter is answered: The red ones." in result.err
+    assert "Answer to Counter: The red ones." in result.err
     model.assert_complete()
 
 

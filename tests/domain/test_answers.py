@@ -27,7 +27,7 @@ def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> No
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"type": "object",', "The schema is no JSON. Line 1, column 19"),
+        ('{"type": "object",', "The schema is not JSON. Line 1, column 19"),
         ('{"type": "object", "minimum": NaN}', "NaN is not JSON"),
         ("[1]", "must be a JSON object"),
         ('"object"', "must be a JSON object"),

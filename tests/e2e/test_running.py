@@ -146,7 +146,7 @@ def test_a_cut_reply_goes_on_and_looks_the_same_after_a_restart(open_desk: OpenD
     desk = open_desk([cut, " three."])
     assert "cut off" in rendered(desk.find("unfinished-card"))
     desk.click("reply-go-on")
-    desk.until_shown("user-message", "Go on exactly where you stopped.")
+    desk.until_shown("user-message", "Continue exactly where you stopped.")
     desk.wait_done()
     assert "cut off" in rendered(desk.all("unfinished-card")[-1])
     desk.click("reply-go-on")

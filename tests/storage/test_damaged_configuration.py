@@ -119,7 +119,7 @@ async def test_what_may_forbid_something_lets_no_agent_begin(kept: Repositories,
     with pytest.raises(StorageError) as refused:
         await kept.settings.refuse_damaged()
     assert refused.value.code == "damaged_row"
-    for part in (key(table), "no agent begins", "backup restore FILE", "--remove-damaged"):
+    for part in (key(table), "no agent starts", "backup restore FILE", "--remove-damaged"):
         assert part in str(refused.value)
 
 
@@ -189,7 +189,7 @@ async def test_what_cannot_be_read_is_damaged_without_a_hash_too(kept: Repositor
     for each in lists(kept).values():
         await each()
     if table in ("permission_rule", "setting"):
-        with pytest.raises(StorageError, match="no agent begins"):
+        with pytest.raises(StorageError, match="no agent starts"):
             await kept.settings.refuse_damaged()
     assert [each.row for each in await remove_damaged(kept.store)] == [key(table)]
     await kept.settings.refuse_damaged()
@@ -201,7 +201,7 @@ async def test_approvals_that_cannot_be_accepted_let_no_agent_begin_without_a_ha
     await kept.store.write(
         Statement("UPDATE $row SET `value` = $value, hash = NONE", {"row": record("setting", "approvals"), "value": value})
     )
-    with pytest.raises(StorageError, match="no agent begins"):
+    with pytest.raises(StorageError, match="no agent starts"):
         await kept.settings.refuse_damaged()
     assert [each.row for each in await remove_damaged(kept.store)] == ["approvals"]
     await kept.settings.refuse_damaged()

@@ -94,7 +94,7 @@ async def test_an_outcome_that_cannot_be_found_out_is_said_to_be_unknown_and_fou
         Failing(store, monkeypatch).kept = kept
         with monkeypatch.context() as patch:
             patch.setattr(preflight, "free_bytes", lambda path: 0)
-            with pytest.raises(StorageError, match="may be saved or not") as unknown:
+            with pytest.raises(StorageError, match="is unknown whether the last change was saved") as unknown:
                 await store.write(named("unknown"))
             assert (unknown.value.code, unknown.value.recoverable) == ("io", True)
             with pytest.raises(StorageError) as caught:

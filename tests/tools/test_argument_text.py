@@ -66,7 +66,7 @@ def test_each_kind_of_problem(fields: dict[str, Any], told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "it is no JSON (EOF while parsing a value at line 1 column 0)."),
+        ("", "it is not JSON (EOF while parsing a value at line 1 column 0)."),
         ("[1]", "the whole of it must be an object."),
     ],
 )

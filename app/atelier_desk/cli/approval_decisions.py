@@ -157,4 +157,4 @@ def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
         fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]
         if len(fitting) == 1:
             return fitting[0]
-    raise UsageError(N_("{typed} is no answer; type one of: {choices}."), typed=typed, choices=words)
+    raise UsageError(N_("{typed} is not a valid answer; type one of: {choices}."), typed=typed, choices=words)

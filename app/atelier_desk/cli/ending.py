@@ -30,7 +30,7 @@ def ending_by_signal(terminal: Terminal, watch: EndWatch) -> Iterator[None]:
         task.cancel()
         if number == signal.SIGINT:
             with suppress(ReaderGone, OSError):
-                terminal.note(_("Interrupting and saving. Press Ctrl-C again to kill."), "warn")
+                terminal.note(_("Interrupting and saving. Press Ctrl-C again to exit at once."), "warn")
 
     def ctrl_c(number: int) -> None:
         if not terminal.ctrl_c():

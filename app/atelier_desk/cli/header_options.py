@@ -28,7 +28,7 @@ def headers_of(given: Iterable[str] | None, *, named: Callable[[str], object] | 
     for header in given or ():
         name, colon, value = (part.strip() for part in header.partition(":"))
         if not (name and colon):
-            raise UsageError(N_("A header is given as 'NAME: $VARIABLE' or 'NAME: value'."), code="invalid_header")
+            raise UsageError(N_("Write a header as 'NAME: $VARIABLE' or 'NAME: value'."), code="invalid_header")
         forms[name] = value if (named or header_variable)(value) else ""
         if not forms[name]:
             values[name] = value
@@ -58,9 +58,9 @@ async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: It
     for key in wanted:
         name = key.partition(":")[2] or key
         if name in taken and key.startswith("header:"):
-            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as --header '{header}: $VARIABLE'.")
+            said = N_("This computer has no keyring to store {header} in. Use a variable instead: --header '{header}: $VARIABLE'.")
         else:
-            said = N_("This machine has no keyring to keep {header} in: name a variable in its place, as {header}=${{VARIABLE}}.")
+            said = N_("This computer has no keyring to store {header} in. Use a variable instead: {header}=${{VARIABLE}}.")
         need_keyring(kept, [name], said)
 
 
@@ -72,5 +72,5 @@ def name_and_value(text: str) -> tuple[str, str]:
     """
     name, found, value = text.partition("=")
     if not found or not name.strip():
-        raise UsageError(N_("It is given as NAME=VALUE, not {text}."), text=repr(text[:40]))
+        raise UsageError(N_("Write it as NAME=VALUE, not {text}."), text=repr(text[:40]))
     return name.strip(), value.strip()

@@ -27,7 +27,7 @@ def found_text(where: str, each: FoundServer) -> Iterator[Shown]:
         if name not in asked:
             yield f"  {name} = {text or hidden}"
     for ask in each.open:
-        yield _("  asks for {name}: {text}", name=ask.name, text=ask.told or "-")
+        yield _("  needs {name}: {text}", name=ask.name, text=ask.told or "-")
     for warning in each.warnings:
         yield Note(f"  {warning.localized(_)}", "warn")
 
@@ -100,7 +100,7 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
     if row.retry_s:
         yield Note(_("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn")
     if row.missing:
-        yield Note(_("{name} needs secrets that are not there: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+        yield Note(_("{name} needs missing secrets: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))

@@ -32,8 +32,8 @@ TASK_STATES = {
     "blocked": N_("blocked"),
 }
 ANSWERED = {
-    "parent": N_("{agent} is answered: {text}"),
-    "user": N_("{agent} is answered by the user: {text}"),
+    "parent": N_("Answer to {agent}: {text}"),
+    "user": N_("The user's answer to {agent}: {text}"),
     "engine": N_("{agent} will get no answer: {text}"),
 }
 """Who answered a sub-agent, by ``by``."""

@@ -15,7 +15,7 @@ FOUND_MAX = 100
 """Maximum results of a search."""
 FILES_MAX = 50_000
 """Maximum files read of a project."""
-SECRET = N_("Left out: it looks as if it held a secret.")
+SECRET = N_("Skipped: it seems to contain a secret.")
 """Reason for a file that may be read once a person allows it."""
 
 

@@ -35,7 +35,7 @@ class PromptDraft(Model):
             raise UsageError(NOT_A_NAME, code="name", name=name[: limits.PROMPT_NAME])
         content = self.content.replace("\r\n", "\n").replace("\r", "\n").strip()
         if not content:
-            raise UsageError(N_("The prompt has no text. Write what agents are to be told."), code="empty")
+            raise UsageError(N_("The prompt has no text. Write what to tell the agents."), code="empty")
         description = " ".join(self.description.split())
         for text, most, said in (
             (name, limits.PROMPT_NAME, N_("The name has {count} characters; at most {most} are allowed.")),

@@ -112,7 +112,7 @@ class GivenTools:
         if isinstance(given, FunctionTool):
             return given
         if isinstance(given, Tool) or not callable(given):
-            raise UsageError(N_("{value} is no function and no name of a tool."), value=repr(given)[:100])
+            raise UsageError(N_("{value} is neither a function nor the name of a tool."), value=repr(given)[:100])
         made: FunctionTool = tool(given)
         return made
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import warnings
 from collections.abc import Awaitable, Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.mcp import errors, http, listing, stdio, templates
+from atelier_desk.mcp import errors, http, listing, sdk, stdio, templates
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.listed_entries import Entries
 from atelier_desk.mcp.variable_resolution import Resolved
@@ -176,7 +174,7 @@ class Connection:
             from mcp_types import InputRequiredResult
 
             await self._send_roots(client)
-            sent, opaque, again = responses(given or {}) if _modern(client) else {}, state, False
+            sent, opaque, again = responses(given or {}) if sdk.modern(client) else {}, state, False
             for round_ in range(MAX_ROUNDS):
                 try:
                     result = await client.session.call_tool(
@@ -184,10 +182,10 @@ class Connection:
                         request_state=opaque, allow_input_required=True,
                     )  # fmt: skip
                 except Exception as error:
-                    wanted = _pages_of(error)
+                    wanted = sdk.pages_of(error)
                     if wanted is not None:
                         return wanted
-                    if again or not await _relisted(error, client):
+                    if again or not await sdk.relisted(error, client):
                         raise
                     again = True
                     continue
@@ -196,7 +194,7 @@ class Connection:
                 # Nothing is asked: the server is not ready yet, and ``opaque`` identifies the call next time.
                 sent, opaque = {}, result.request_state
                 await self._clock.sleep(min(0.05 * 2**round_, 2.0))
-            raise McpError(N_("The MCP server {server} puts this call off again and again."), code="not_ready", server=self.server.name)
+            raise McpError(N_("The MCP server {server} keeps postponing this call."), code="not_ready", server=self.server.name)
 
         return await self.request(ask, serving=serving)
 
@@ -205,7 +203,7 @@ class Connection:
         from mcp_types import RootsListChangedNotification
 
         told, roots = self.answers.roots_sent, self.answers.roots
-        if told is not None and roots != told and not _modern(client):
+        if told is not None and roots != told and not sdk.modern(client):
             self.answers.roots_sent = roots
             await client.session.send_notification(RootsListChangedNotification())
 
@@ -238,7 +236,7 @@ class Connection:
             return
         begun = self._clock.monotonic()
         try:
-            await self._asked(client, _are_you_there, PING_S)
+            await self._asked(client, sdk.ping, PING_S)
         except McpError as error:
             if error.code != "refused":  # a refusal is an answer
                 if self._client is client:
@@ -306,7 +304,7 @@ class Connection:
 
     async def modern(self) -> bool:
         """Whether the server uses revision 2026-07-28 or later. Raises ``McpError``."""
-        return _modern(await self.client())
+        return sdk.modern(await self.client())
 
     async def close(self, *, state: McpState | None = None) -> None:
         """End the server; the next request restarts it, unless it is disabled."""
@@ -350,11 +348,11 @@ class Connection:
         """Hold the connection from its start until it closes."""
         listening: asyncio.Task[None] | None = None
         try:
-            await in_tool_thread(_load)
+            await in_tool_thread(sdk.load)
             client = await self._made(closing, ended)
             async with client:
                 # Patterns in a server's output schema could take unlimited time: answers are not validated.
-                setattr(client.session, "validate_tool_result", _unchecked)  # noqa: B010
+                setattr(client.session, "validate_tool_result", sdk.unchecked)  # noqa: B010
                 if not started.done():
                     started.set_result(client)
                 listening = asyncio.create_task(self._listen(client))
@@ -403,7 +401,7 @@ class Connection:
             transport,
             mode="legacy" if server.older_protocol else self.mode,
             cache=None,
-            client_info=Implementation(name="atelier", title="Atelier", version=_version()),
+            client_info=Implementation(name="atelier", title="Atelier", version=sdk.program_version()),
             message_handler=self._on_notification,
             elicitation_callback=self.answers.elicited,
             sampling_callback=self.answers.sampled,
@@ -426,7 +424,7 @@ class Connection:
         server = self.server
         folder = Path(server.folder).expanduser() if server.folder else Path.home()
         if not folder.is_dir():
-            raise errors.not_started(server.name, server.command, McpError(N_("{folder} is no folder"), folder=folder))
+            raise errors.not_started(server.name, server.command, McpError(N_("{folder} is not a folder"), folder=folder))
         command = str(Path(server.command).expanduser()) if server.command.startswith("~") else server.command
         program = environment.program(command, folder, None)
         if not program:
@@ -467,7 +465,7 @@ class Connection:
     async def _listen(self, client: Client) -> None:
         """Subscribe to changes: the newest revision reports them only to subscribers."""
         tools = client.server_capabilities.tools
-        if not _modern(client):
+        if not sdk.modern(client):
             if client.server_capabilities.logging is not None:
                 await self._ask_for_log(client)
             return
@@ -550,70 +548,4 @@ class Connection:
 
 
 _LEFT = "It changed what git runs outside the sandbox."
-_OFF = N_("The MCP server {server} is switched off.")
-
-
-def _version() -> str:
-    """Version of this program, read without importing the package's front door."""
-    return str(import_module(__name__.partition(".")[0]).__version__)
-
-
-def _modern(client: Client) -> bool:
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    return client.protocol_version in MODERN_PROTOCOL_VERSIONS
-
-
-def _pages_of(error: Exception) -> InputRequiredResult | None:
-    """Pages a person must open first, if a server of 2025-11-25 refused a call for that."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import ElicitRequest, InputRequiredResult
-    from mcp_types.jsonrpc import URL_ELICITATION_REQUIRED
-    from pydantic import ValidationError
-
-    if not isinstance(error, MCPError) or error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
-        return None
-    wanted = error.data.get("elicitations")
-    try:
-        requests = [ElicitRequest.model_validate({"method": "elicitation/create", "params": each}) for each in wanted or ()]
-        return InputRequiredResult(input_requests={f"page-{number}": each for number, each in enumerate(requests, 1)})
-    except (ValidationError, TypeError):
-        return None
-
-
-async def _relisted(error: Exception, client: Client) -> bool:
-    """Whether to repeat the call: its headers came from an old definition of the tool."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types.jsonrpc import HEADER_MISMATCH
-
-    if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not _modern(client):
-        return False
-    async for _page in listing.pages(client.list_tools):
-        pass
-    return True
-
-
-def _load() -> None:
-    """Import the SDK; takes two seconds the first time."""
-    for name in ("mcp", "mcp.client.streamable_http", "mcp_types.version"):
-        import_module(name)
-
-
-async def _are_you_there(client: Client) -> None:
-    """Check that a server answers.
-
-    The newest revision has no ping; every server answers a request for its own description.
-    """
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
-    if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        await client.session.send_discover(client.protocol_version)
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # deprecated together with the revisions that have it
-        asked = client.session.send_ping()
-    await asked
-
-
-async def _unchecked(name: str, result: object) -> None:
-    """Accept the result without validation."""
+_OFF = N_("The MCP server {server} is disabled.")

@@ -37,9 +37,9 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
         return answered.problem
     if answered is not None and (answered.unauthorized or answered.status == 403):
         if answered.unauthorized:
-            return McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server)
+            return McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server)
         return McpError(
-            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in anew."), code="forbidden", server=server
+            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in again."), code="forbidden", server=server
         )
     if isinstance(inner, TooLargeError):
         return too_large(server)
@@ -118,7 +118,7 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
     if why == "values":
         return too_many_values(server)
     if why == "requests":
-        said = N_("The connection to the MCP server {server} was ended: it asked for more than {count} things without waiting for answers.")
+        said = N_("The connection to the MCP server {server} was closed: it made more than {count} requests without waiting for answers.")
         return McpError(said, code="flood", server=server, count=MOST_ASKED)
     return None
 

@@ -198,7 +198,7 @@ def checked_address(url: str, server: str) -> str:
     """
     parts = urlsplit(url)
     if not (parts.scheme == "https" and parts.hostname) and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        said = N_("The MCP server {server} names a sign-in page that is not opened: {detail}")
+        said = N_("The sign-in page of the MCP server {server} cannot be opened: {detail}")
         raise McpError(said, code="sign_in_failed", server=server, detail=url[:100])
     return url
 
@@ -228,7 +228,7 @@ class OAuthReach:
             self._own = await self._inside(own)
         if not self._own and (asked.scheme != "https" or await self._inside(asked)):
             said = N_(
-                "The MCP server {server} sends its sign-in to {address}, which is no public server over https: nothing is asked there."
+                "The MCP server {server} redirects its sign-in to {address}, which is not a public https server: it was not contacted."
             )
             raise McpError(said, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
 

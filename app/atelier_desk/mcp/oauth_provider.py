@@ -148,7 +148,7 @@ async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[s
                 # Refreshing failed too: the server may have forgotten the client, and the browser would be a
                 # dead end.
                 await kept.note(doubtful=True)
-            raise McpError(N_("The MCP server {server} wants you to sign in."), code="sign_in", server=server.name)
+            raise McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server.name)
         oauth.checked_address(url, server.name)
         asking.expect(parse_qs(urlsplit(url).query).get("state", [""])[0])
         if told is not None:

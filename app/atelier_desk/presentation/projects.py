@@ -63,7 +63,7 @@ _STAGES = {
     IngestStage.PAUSED: N_("Paused at {done} of {total}"),
 }
 _BEGINNINGS = {
-    IngestStage.READING: N_("Looking for files…"),
+    IngestStage.READING: N_("Searching for files…"),
     IngestStage.RELATING: N_("Following relations…"),
     IngestStage.EMBEDDING: N_("Computing embeddings…"),
     IngestStage.PAUSED: N_("Paused"),

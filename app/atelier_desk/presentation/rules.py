@@ -35,17 +35,17 @@ def where_text(where: Holds, name: str = "") -> str:
 REASONS = {
     "manual": N_("The profile “Ask every time” asks before every call."),
     "risk_high": N_("Calls of high risk are always confirmed."),
-    "repaired": N_("The model wrote broken arguments that were mended. Check them before they are used."),
-    "protected": N_("It changes a file that programs run or agents obey."),
-    "unparsed": N_("Its command could not be taken apart, so nobody can say what it does."),
-    "opaque": N_("It starts other programs or a script, and nobody can say beforehand what these do."),
+    "repaired": N_("The model wrote invalid arguments, which were repaired. Check them before they are used."),
+    "protected": N_("It changes a file that programs run or agents follow."),
+    "unparsed": N_("Its command could not be parsed, so its effect is unknown."),
+    "opaque": N_("It starts other programs or a script, whose effects cannot be checked."),
     "installs": N_("It installs a package, whose scripts run here."),
-    "altered": N_("Its server changed what it says of this tool since you approved it. See Settings, MCP servers."),
-    "unconfined": N_("It would run outside the sandbox, or with the network."),
-    "repository": N_("Settings of this git repository may run programs or use files elsewhere. A yes holds until they change."),
-    "denied": N_("It could reach what a rule denies, and nothing can hide that from it here."),
+    "altered": N_("Its server changed the description of this tool since you approved it. See Settings, MCP servers."),
+    "unconfined": N_("It would run outside the sandbox or with network access."),
+    "repository": N_("Settings of this git repository may run programs or use files elsewhere. An approval holds until they change."),
+    "denied": N_("It could access something a rule denies, and this system cannot block that."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
-    "outside": N_("It is outside the granted folders, where this tool never works, whoever allows it."),
+    "outside": N_("It is outside the granted folders, where this tool never works, whatever is allowed."),
 }
 """Reasons to ask or deny, by ``Verdict.reason``, except the profile's."""
 
@@ -58,5 +58,5 @@ def verdict_text(said: Verdict, mode: ApprovalMode) -> str:
     elif said.reason in REASONS:
         text = _("{name}: {text}", name=action, text=_(REASONS[said.reason]))
     else:
-        text = _("{action}: no rule is about it, so the profile “{profile}” decides.", action=action, profile=_(profile_of(mode).title))
+        text = _("{action}: no rule applies, so the profile “{profile}” decides.", action=action, profile=_(profile_of(mode).title))
     return f"{text} ({said.about})" if said.about else text

@@ -59,7 +59,7 @@ def remarks(row: ListedSkill) -> list[str]:
         if said.allowed:
             out.append(_(ADVISORY, tools=", ".join(said.allowed)))
         if said.ignored:
-            out.append(_("Not heeded here: {fields}.", fields=", ".join(said.ignored)))
+            out.append(_("Ignored here: {fields}.", fields=", ".join(said.ignored)))
         if has_commands(said.body):
             out.append(_("Commands in !`…` are not run when it is called: agents run them like any other, as permissions allow."))
         if said.paths:

@@ -7,7 +7,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 
 _BY_EFFECT = {
     "execute": N_("Changes to files of the workspace can usually be undone, nothing else."),
-    "network": N_("What is sent out cannot be taken back."),
+    "network": N_("Sent data cannot be recalled."),
 }
 
 

@@ -130,8 +130,8 @@ async def _searxng(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
             raise
         # It needs no key; with JSON disabled, as in a new installation, it answers 403 or an HTML page.
         said_so = N_(
-            "SearXNG gives no results as JSON at {address}. Check the address, and that “json” is among the formats in the settings.yml of "
-            "that server (search: formats)."
+            "SearXNG does not return JSON results at {address}. Check the address, and that “json” is "
+            "among the formats in the settings.yml of that server (search: formats)."
         )
         raise ProviderError(said_so, code="search_format", address=searcher.settings.address) from None
     return _hits(_rows(said, "results"), "title", "url", "content", "publishedDate")

@@ -272,7 +272,7 @@ async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
         assert [each.content for each in await atelier.runs.remembering.ask(workflow_id)] == ["The user lives in Lyon."]
         assert await atelier.runs.remembering.ask(workflow_id) == []
         await atelier.memories.set_on(workflow_id, False)
-        with pytest.raises(AtelierError, match="switched off"):
+        with pytest.raises(AtelierError, match="turned off"):
             await atelier.runs.remembering.ask(workflow_id)
 
 

@@ -62,7 +62,7 @@ async def test_going_on_sends_what_there_is_and_a_message(kind: str, tmp_path: P
         server.script(Reply(text="One, two,", finish="length"), Reply(text=""), Reply(text=" three."))
         first = await run(atelier)
         workflow_id = first[0].workflow_id
-        for words in ("Go on exactly where you stopped.", "Your last reply was empty. Please answer."):
+        for words in ("Continue exactly where you stopped.", "Your last reply was empty. Please answer."):
             await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
         talked = talk_of(server.requests[-1].json)
         shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]

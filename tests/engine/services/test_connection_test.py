@@ -37,7 +37,7 @@ async def test_an_answer_is_one_line() -> None:
 
 
 async def test_an_empty_answer_is_no_answer() -> None:
-    with pytest.raises(ProviderError, match="answered nothing"):
+    with pytest.raises(ProviderError, match="did not answer"):
         await try_model(server("  "), "m", ManualClock())
 
 

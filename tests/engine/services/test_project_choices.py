@@ -45,7 +45,7 @@ async def test_problems_are_said_in_the_language_of_who_reads_them(open_atelier:
             await read(atelier, project)
         problems = {each.path: each for each in await atelier.projects.problems(project.id)}
         assert problems["large.py"].localized(_) == "Too large: 5.4 MB, and at most 4 MB are read."
-        assert problems["secrets.py"].localized(_) == "Left out: it looks as if it held a secret."
+        assert problems["secrets.py"].localized(_) == "Skipped: it seems to contain a secret."
         with spoken("fr"):
             assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")
 

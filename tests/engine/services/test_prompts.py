@@ -79,7 +79,7 @@ async def test_variables_that_have_no_value_are_named(atelier: Atelier) -> None:
     await atelier.prompts.save(GREET)
     assert await atelier.prompts.filled("greet", {"who": "Ann"}) == "Greet Ann in French."
     assert await atelier.prompts.filled("greet", {"who": "", "language": "{{who}}"}) == "Greet  in {{who}}."
-    with pytest.raises(UsageError, match=r"needs values for: who\. Give them as in: /greet who=…"):
+    with pytest.raises(UsageError, match=r"needs values for: who\. For example: /greet who=…"):
         await atelier.prompts.filled("greet", {})
     with pytest.raises(UsageError, match=r"no variable whom\. Its variables: who, language"):
         await atelier.prompts.filled("greet", {"whom": "Ann"})

@@ -483,9 +483,7 @@ async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_anothe
         ("openai", "http://127.0.0.1:4000/v1", "qwen3:8b", None),
     ],
 )
-def test_only_what_ollama_runs_on_this_machine_is_free(
-    kind: str, address: str, model: str, price: float | None
-) -> None:
+def test_only_what_ollama_runs_on_this_machine_is_free(kind: str, address: str, model: str, price: float | None) -> None:
     config = ProviderConfig(name="here", kind=kind, base_url=address)
     info = free_here(config, ModelInfo(provider="here", name=model))
     assert (info.price_input, info.price_output) == (price, price)

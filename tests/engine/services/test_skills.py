@@ -298,7 +298,7 @@ async def test_what_a_header_says_for_other_programs_is_heeded_or_said(open_atel
         [row] = await atelier.skills.list()
     assert facts.description == "Does styles. (Only for work on files like src/**/*.ts, *.css.)"
     said = remarks(row)
-    assert "Not heeded here: context, model, hooks." in said
+    assert "Ignored here: context, model, hooks." in said
     assert any("are not run when it is called" in each for each in said)
 
 

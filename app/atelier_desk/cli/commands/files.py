@@ -75,7 +75,7 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changes = await atelier.files.list(workflow.id)
     ways = [bool(arguments.change), bool(arguments.run), bool(arguments.since), arguments.all]
     if sum(ways) != 1:
-        raise UsageError(N_("Say what to undo: ids of changes, --run, --since or --all, and one of them alone."))
+        raise UsageError(N_("Say what to undo with exactly one of these: ids of changes, --run, --since or --all."))
     if arguments.change:
         chosen = _named(changes, arguments.change)
     elif arguments.run:
@@ -97,7 +97,7 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         [{"id": each.change.id, "path": each.change.path, "error": in_words(each.problem) if each.problem else ""} for each in done],
         (_("Undone: {path}", path=change.path) for change in undone),
         # A reason that several changes share is printed once.
-        (Note(_("Left: {reason}", reason=reason), "warn") for reason in dict.fromkeys(left)),
+        (Note(_("Not undone: {reason}", reason=reason), "warn") for reason in dict.fromkeys(left)),
         await _missing(atelier, workflow.id),
         () if done else _("There is nothing to undo."),
         Note(stays) if stays else (),
@@ -133,7 +133,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
             continue
         done.append({"id": each.id, "path": each.path, "error": ""})
         print_note(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
-    problems = (Note(_("Left: {reason}", reason=each["error"]), "warn") for each in failed)
+    problems = (Note(_("Not undone: {reason}", reason=each["error"]), "warn") for each in failed)
     return Result([*done, *failed], problems, status=FAILED if failed else OK)
 
 

@@ -52,7 +52,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         if not arguments.client_id:
             raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
         if not atelier.vault.persistent:
-            raise UsageError(N_("This machine has no keyring to keep the client's secret in."), code="no_keyring")
+            raise UsageError(N_("This computer has no keyring to store the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
     home = not arguments.folder or arguments.folder.startswith("~")
     folder = arguments.folder if home else str(path_of(out, arguments.folder))
@@ -207,7 +207,7 @@ async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         uri = await atelier.mcp.content.fill(arguments.name, uri, dict(map(name_and_value, arguments.value or ())))
     text, content, kind = await atelier.mcp.content.resource(arguments.name, uri)
     if content and not out.json:
-        raise UsageError(N_("{uri} is no text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
+        raise UsageError(N_("{uri} is not text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-")
     return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)
 
 

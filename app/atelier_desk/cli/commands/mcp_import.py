@@ -39,7 +39,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     asked = {ask.name for _where, each in found for ask in each.asks}
     if strange := ", ".join(sorted(values.keys() - asked)):
         wants = ", ".join(sorted(asked)) or _("none")
-        raise UsageError(N_("No server of these asks for {unknown}. What is asked for: {names}."), unknown=strange, names=wants)
+        raise UsageError(N_("None of these servers needs {unknown}. Needed: {names}."), unknown=strange, names=wants)
     for _where, each in found:
         if wanted is not None and (not wanted or each.name in wanted):
             answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
@@ -53,7 +53,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
             print_note(out, _("Added {name}.", name=status.name))
     if wanted is not None or not found:
         return Result(added, ())
-    more = Note(_("Nothing was added yet. To add: the same with --add [NAME …]"))
+    more = Note(_("Nothing was added yet. To add them, repeat the command with --add [NAME …]"))
     return Result([preview(where, each) for where, each in found], (found_text(where, each) for where, each in found), more)
 
 

@@ -93,7 +93,7 @@ async def keep(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         return _shown(await atelier.memories.accept(arguments.id, everywhere=not arguments.here))
     home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
     if home is None:
-        raise UsageError(_("Name the workflow to keep it in: --workflow ID."))
+        raise UsageError(_("Name the workflow to store it in: --workflow ID."))
     return _shown(await atelier.memories.propose_again(arguments.id, home))
 
 

@@ -62,7 +62,7 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         out.note(_("Paused. Run the same command to continue."))
         raise
     if not (state.error or state.changed or state.unchanged or state.removed) and _nothing_at(path):
-        raise NotFoundError(N_("There is nothing at {path}, and nothing was read of it."), path=path)
+        raise NotFoundError(N_("There is nothing at {path}, and nothing of it is in the index."), path=path)
     shown: list[Shown] = []
     if state.error:
         shown.append(Note(state.error, "error"))
@@ -241,7 +241,7 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
     if len(named) == 1:
         return named[0].id
     names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _("none")
-    raise NotFoundError(N_("There is no single entity {name}. Nearest: {names}."), name=text[:80], names=names)
+    raise NotFoundError(N_("No single entity is named {name}. Closest: {names}."), name=text[:80], names=names)
 
 
 def _nothing_at(path: str) -> bool:

@@ -30,7 +30,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
     for source in prompt.tainted:
-        out.note(_("No person here has read it yet: it comes from {source}.", source=source), "warn")
+        out.note(_("Nobody here has reviewed it yet: it comes from {source}.", source=source), "warn")
     return Result(described(prompt), await atelier.prompts.export_text(prompt.id))
 
 
@@ -64,7 +64,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         done = await atelier.prompts.import_text(text, path, arguments.on_conflict)
         stored.append(described(done.prompt))
         if done.ignored:
-            out.note(_("{file}: not taken over: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
+            out.note(_("{file}: not imported: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
         print_note(out, f"/{done.prompt.name}")
     return Result(stored, ())
 

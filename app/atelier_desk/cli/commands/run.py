@@ -101,7 +101,7 @@ async def _new_workflow(atelier: Atelier, out: Output, name: str, who: Chosen, f
     return await atelier.workflows.create(name, who.agent_id, folders, choices=who.choices, id=out.request.key)
 
 
-NEEDS = N_("The prompt {name} needs values for: {missing}. Give them as in: {example}")
+NEEDS = N_("The prompt {name} needs values for: {missing}. For example: {example}")
 
 
 async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
@@ -116,7 +116,7 @@ async def _prompt(atelier: Atelier, arguments: Namespace, out: Output) -> str:
             example = " ".join(f"--set {name}=…" for name in missing.split(", "))
             raise UsageError(NEEDS, code=error.code, name=error.params["name"], missing=missing, example=example) from error
     if arguments.values:
-        raise UsageError(N_("--set fills in variables of --prompt NAME; beside PROMPT there are none."))
+        raise UsageError(N_("--set fills in variables of --prompt NAME; PROMPT has none."))
     text = await out.read_input() if given == "-" else given
     if not text.strip():
         raise UsageError(N_("The prompt is empty."))
@@ -131,6 +131,6 @@ def _values(given: list[str]) -> dict[str, str]:
     for each in given:
         name, equals, value = each.partition("=")
         if not equals or not name.strip():
-            raise UsageError(N_("--set takes a variable and its value, as in --set language=French; {given} is none."), given=each)
+            raise UsageError(N_("--set takes a variable and its value, such as --set language=French, not {given}."), given=each)
         values[name.strip()] = value
     return values

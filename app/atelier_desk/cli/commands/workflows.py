@@ -105,7 +105,7 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
     """Exit status 1 also when rows of the workflow are damaged; everything else is written."""
     format = arguments.format or Path(arguments.output).suffix.lower().lstrip(".") or "json"
     if format == "docx" and not arguments.output:
-        raise UsageError(N_("A Word document is no text: name a file with --output."))
+        raise UsageError(N_("A Word document cannot be shown in the terminal: name a file with --output."))
     text = await atelier.workflows.export(arguments.id, "json" if format == "json" else "md")
     data = text.encode("utf-8", "surrogatepass")
     if format == "json":

@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("files")
-    listing = group.command("list", _("the changes, the newest first"))
+    listing = group.command("list", _("changes, newest first"))
     diff = group.command("diff", _("what changed, as unified diffs"))
     undo = group.command("undo", _("undo changes; files changed by others since are left as they are"))
     for command in (listing, diff, undo):

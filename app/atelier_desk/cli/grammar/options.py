@@ -40,7 +40,7 @@ def add_workspace_option(parser: argparse._ActionsContainer) -> None:
 
 def add_schema_option(parser: argparse._ActionsContainer) -> None:
     """Add ``--schema``: the answer schema; read with ``schema_from``."""
-    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer has to fit; - reads standard input"))
+    parser.add_argument("--schema", metavar="FILE", help=_("a JSON Schema that the answer must match; - reads standard input"))
 
 
 def add_profile_option(who: argparse._ActionsContainer) -> None:
@@ -64,10 +64,10 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
 
 def add_model_options(who: argparse._ActionsContainer) -> None:
     """Add the options for choices that a workflow stores until others are made."""
-    who.add_argument("--agent", metavar="NAME", help=_("the agent that works, from now on (the workflow's own, else the default one)"))
+    who.add_argument("--agent", metavar="NAME", help=_("the agent to use from now on (default: the workflow's, else the default agent)"))
     who.add_argument("--provider", metavar="P", help=_("another provider than the agent's, from now on"))
     who.add_argument("--model", metavar="M", help=_("another model than the agent's, from now on"))
-    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, where it can be told"))
+    who.add_argument("--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that"))
 
 
 def add_workflow_options(parser: Parser) -> None:

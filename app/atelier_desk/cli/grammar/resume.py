@@ -22,7 +22,7 @@ def register(add: AddCommands) -> None:
         help=_("the workflow; without it the latest one with something to resume"),
     )  # fmt: skip
     flag(parser, "--all", _("every workflow, one after the other"))
-    flag(parser, "--step", _("step by step: Enter takes the next one; without a terminal one alone"))
+    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
     parser.add_argument(
         "--raise",
         metavar="LIMIT=AMOUNT",

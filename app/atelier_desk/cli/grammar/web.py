@@ -24,5 +24,5 @@ def register(add: AddCommands) -> None:
     pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's path; detected if omitted"))
     test = group.command("search", _("run a web search"), needs=DATABASE)
     test.add_argument("query", metavar="TEXT")
-    test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("most results"))
+    test.add_argument("--limit", type=int, choices=range(1, MOST + 1), default=8, metavar="N", help=_("maximum number of results"))
     group.command("clear", _("clear the page cache"))

@@ -131,7 +131,7 @@ class CallRequestBroker:
         def decide(now: RunState) -> list[EventBody]:
             call = now.call(self._call_id)
             if now.status.final or now.pause is not None or call is None or call.status != "started":
-                raise ConflictError(N_("The call is over; nobody is asked for it any more."))
+                raise ConflictError(N_("The call has ended; nobody is asked about it any more."))
             if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
                 raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
             return [QuestionAsked(question=question)]
@@ -160,7 +160,7 @@ class CallRequestBroker:
     async def sample(self, server: str, sampling: Sampling) -> Mapping[str, object]:
         sampled = await sample(self._env, self._handle, self._call_id, server, sampling)
         if isinstance(sampled, budget.ReachedLimit):
-            raise LimitError(N_("The limits of this run have no room for another request to a model."), code="limit")
+            raise LimitError(N_("The limits of this run do not allow another request to a model."), code="limit")
         await self._env.journal.append(self._handle, sampled)
         return sampled.answer
 

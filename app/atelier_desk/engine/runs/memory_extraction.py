@@ -178,7 +178,7 @@ class MemoryExtraction:
         """
         row = await self._env.repos.workflows.get(workflow_id)
         if row.id in (await self._env.repos.settings.load()).memories_off:
-            raise UsageError(N_("Memory is switched off for this workflow."))
+            raise UsageError(N_("Memory is turned off for this workflow."))
         live = await self._side_requests.runs.load(row.head_run_id) if row.head_run_id is not None else None
         if live is None or not _answered(live.handle.current):
             raise UsageError(N_("There is no finished answer in this workflow: there is nothing to remember yet."))
@@ -186,7 +186,7 @@ class MemoryExtraction:
         if made is SkipReason.SMALL:
             raise UsageError(N_("This agent's model is too small to extract memories."))
         if isinstance(made, SkipReason):
-            raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
+            raise UsageError(N_("The limits of this agent do not allow another request."), code="limit")
         return made
 
     def _on_event(self, event: StreamEvent) -> None:

@@ -101,7 +101,7 @@ class Titles:
         async with self._side_requests.turn(row.head_run_id):
             made = await self._ask(live, said)
             if made is None:
-                raise UsageError(N_("The limits of this agent have no room for another request."), code="limit")
+                raise UsageError(N_("The limits of this agent do not allow another request."), code="limit")
             title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
             await self._commit_title(live, row, title, made[1], by="person")
         return await self._env.repos.workflows.get(workflow_id)

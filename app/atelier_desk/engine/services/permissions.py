@@ -61,7 +61,7 @@ class PermissionService:
             same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
             if same is not None and same.action is not rule.action:
                 raise ConflictError(
-                    N_("There is a rule “{rule}” already, and it says {action}. Change that one."),
+                    N_("There is already a rule “{rule}”, with {action}. Change that one."),
                     code="contradicts", rule=same.text, action=same.action.value,
                 )  # fmt: skip
             if same is not None and same.held and not rule.held:
@@ -291,7 +291,7 @@ class PermissionService:
         if rule.scope is RuleScope.FOLDER and not Path(rule.scope_id).is_absolute():
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=rule.scope_id)
         if both := set(rule.match) & set(rule.not_match):
-            raise UsageError(N_("“{example}” cannot be covered and not covered at once."), code="contradicts", example=min(both))
+            raise UsageError(N_("“{example}” cannot be both covered and not covered."), code="contradicts", example=min(both))
         if read.argument is None:
             return
         for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:

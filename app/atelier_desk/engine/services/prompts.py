@@ -20,7 +20,7 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.skills import arguments, prompt_file
 
-MISSING = N_("The prompt {name} needs values for: {missing}. Give them as in: /{name} {example}")
+MISSING = N_("The prompt {name} needs values for: {missing}. For example: /{name} {example}")
 UNKNOWN = N_("The prompt {name} has no variable {unknown}. Its variables: {names}.")
 
 
@@ -72,7 +72,7 @@ class PromptService:
         if other is not None and other.id != id:
             raise ConflictError(NAME_IN_USE, name=draft.name)
         if old is None and len(await repo.list()) >= limits.PROMPTS:
-            raise LimitError(N_("There are {most} prompts already; more are not kept. Delete one first."), most=limits.PROMPTS)
+            raise LimitError(N_("There are already {most} prompts, the maximum. Delete one first."), most=limits.PROMPTS)
         now = self._context.clock.now()
         # Pasted text may contain lone surrogates, which databases refuse.
         values = {**{name: sanitized(text) for name, text in draft.model_dump().items()}, "tainted": tainted, "updated_at": now}

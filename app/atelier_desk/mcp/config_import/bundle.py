@@ -38,9 +38,9 @@ def read(path: Path, folder: Path) -> FoundServer:
                 raise UsageError(N_("The manifest of {file} is too long."), file=path.name)
             manifest = jsonc.loads(archive.read(info).decode("utf-8-sig"))
     except KeyError:
-        raise UsageError(N_("{file} is no bundle: it has no manifest.json."), file=path.name) from None
+        raise UsageError(N_("{file} is not a bundle: it has no manifest.json."), file=path.name) from None
     except (zipfile.BadZipFile, OSError, ValueError, RecursionError, NotImplementedError, RuntimeError) as error:
-        raise UsageError(N_("{file} is no bundle that can be read: {detail}"), file=path.name, detail=str(error)[:200]) from None
+        raise UsageError(N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]) from None
     return of_manifest(manifest, folder, path.name)
 
 
@@ -53,7 +53,7 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
     server = manifest.get("server") if isinstance(manifest, Mapping) else None
     said = server.get("mcp_config") if isinstance(server, Mapping) else None
     if not isinstance(server, Mapping) or not isinstance(said, Mapping):
-        raise UsageError(N_("{file} is no bundle: its manifest names no server."), file=file)
+        raise UsageError(N_("{file} is not a bundle: its manifest names no server."), file=file)
     overrides = said.get("platform_overrides")
     mine = overrides.get(_PLATFORMS.get(sys.platform, "linux")) if isinstance(overrides, Mapping) else None
     said = {**said, **(mine if isinstance(mine, Mapping) else {})}
@@ -86,7 +86,7 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
     platforms = mapping(manifest.get("compatibility")).get("platforms")
     notes: list[AtelierError] = []
     if isinstance(platforms, list) and platforms and sys.platform not in platforms:
-        notes.append(UsageError(N_("It says that it runs on {platforms} alone."), platforms=", ".join(map(str, platforms))))
+        notes.append(UsageError(N_("It only supports {platforms}."), platforms=", ".join(map(str, platforms))))
     return build(
         text_of(manifest.get("name") or "") or Path(file).stem, "mcpb", text_of(manifest.get("description") or ""),
         asks=asks.values(), warnings=notes, transport="stdio", command=filled(text_of(said.get("command") or "")),
@@ -123,7 +123,7 @@ def unpack(path: Path, folder: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, UsageError):
             raise
-        raise UsageError(N_("{file} is no bundle that can be read: {detail}"), file=path.name, detail=str(error)[:200]) from None
+        raise UsageError(N_("{file} is not a readable bundle: {detail}"), file=path.name, detail=str(error)[:200]) from None
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> None:

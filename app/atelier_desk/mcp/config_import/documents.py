@@ -115,7 +115,7 @@ def _count(value: Any) -> None:
         inner = list(each.values()) if isinstance(each, Mapping) else each if isinstance(each, list) else []
         left -= 1 + len(inner)
         if left < 0:
-            raise UsageError(N_("The text holds too much: at most {most} values are read."), most=MOST_VALUES)
+            raise UsageError(N_("The text contains too much: at most {most} values are read."), most=MOST_VALUES)
         waiting += [item for item in inner if isinstance(item, Mapping | list)]
 
 
@@ -156,7 +156,7 @@ def _parsed(text: str) -> Any:
         if value is not None:
             return value
         if text[0] == "{":
-            raise UsageError(N_("The text begins as JSON and is none: {detail}"), detail=_why(text))
+            raise UsageError(N_("The text looks like JSON but is not valid: {detail}"), detail=_why(text))
     if text[0] == '"':
         value = _json("{" + text.rstrip().rstrip(",") + "}")
         if value is not None:
@@ -168,7 +168,7 @@ def _parsed(text: str) -> Any:
         try:
             return tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise UsageError(N_("The text begins as TOML and is none: {detail}"), detail=str(error)) from None
+            raise UsageError(N_("The text looks like TOML but is not valid: {detail}"), detail=str(error)) from None
     if re.search(r"^(?:extensions|mcp_?[sS]ervers|mcp):\s*$", text, re.MULTILINE):
         import yaml
 
@@ -176,7 +176,7 @@ def _parsed(text: str) -> Any:
         try:
             return yaml.safe_load(text)
         except (yaml.YAMLError, RecursionError, ValueError) as error:
-            raise UsageError(N_("The text begins as YAML and is none: {detail}"), detail=str(error)[:300]) from None
+            raise UsageError(N_("The text looks like YAML but is not valid: {detail}"), detail=str(error)[:300]) from None
     return None
 
 

@@ -30,12 +30,14 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
         warnings.append(UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP.")))
     if kind in ("ws", "websocket"):
-        return FoundServer(name, problem=UsageError(N_("It speaks over {kind}, which is no transport of the protocol."), kind=kind))
+        return FoundServer(name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind))
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
-        warnings.append(UsageError(N_("Its type {kind} is not known; it is read by what else it says."), kind=shorten(kind, 40)))
+        warnings.append(UsageError(N_("Its type {kind} is unknown and was ignored."), kind=shorten(kind, 40)))
     if only := _only(said):
         warnings.append(
-            UsageError(N_("It allows these tools alone: {names}. Switch the others off once the server has run."), names=shorten(only, 200))
+            UsageError(
+                N_("It allows only these tools: {names}. Disable the others after the server's first start."), names=shorten(only, 200)
+            )
         )
     asked = _Inputs(inputs or {})
     common: dict[str, object] = {"enabled": _enabled(said), "timeout_s": _timeout(said), "tools_off": _off(said)}

@@ -47,9 +47,7 @@ def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer
     notes: list[AtelierError] = []
     transport = package.get("transport")
     if isinstance(transport, Mapping) and text_of(transport.get("type") or "stdio") != "stdio":
-        notes.append(
-            UsageError(N_("It answers at an address once it was started, which is not done here: it may have to be started by hand."))
-        )
+        notes.append(UsageError(N_("It must be started before it answers at its address: you may have to start it yourself.")))
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes,
         transport="stdio", command=command, args=(*before, *between, exact, *after), env={**env, **values.variables},

@@ -158,7 +158,7 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             if _known(action) and _known(later) and Action(later).strictness < Action(action).strictness and _wider(wanted, other)
         ]
         if loosened and Action(action) is Action.ASK and wanted == "*":
-            yield _nothing(source, N_("asking is what happens without a rule"))
+            yield _nothing(source, N_("calls are asked about anyway without a rule"))
         elif loosened:
             yield _nothing(source, N_("a later rule loosens it, and here the strictest rule wins: write it by hand"))
         else:

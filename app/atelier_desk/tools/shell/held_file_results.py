@@ -23,7 +23,7 @@ _NOTES = {
     "not_restored": "Some of what git runs could not be restored. Tell the user not to use git in this folder before they looked at it.",
 }
 _TITLES = (
-    ("not_restored", N_("Not restored: look at these before you use git here")),
+    ("not_restored", N_("Not restored: check these before you use git here")),
     ("gone", N_("Gone")),
     ("held", N_("Held: git would run it outside the sandbox")),
     ("put_back", N_("Restored: git would have run it outside the sandbox")),
@@ -91,7 +91,7 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     """Return the card parts for held files."""
     found: list[TextPart] = []
     if guarded.unchecked:
-        found.append(TextPart(title=N_("Not checked, because the launcher was killed: look at this before you use git here"), text=".git"))
+        found.append(TextPart(title=N_("Not checked, because the launcher was killed: check this before you use git here"), text=".git"))
     for name, title in _TITLES:
         names = [f"{each['path']}\n    {each['file']}" for each in guarded.held] if name == "held" else _names(guarded, name)
         if names:

@@ -197,7 +197,7 @@ def _is_folder(handle: int) -> bool:
 def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
     """Return the error for a held file whose place is taken, or that has something in the way at ``path``."""
     return ConflictError(
-        N_("{path} is there by now, and not as it was: it is not overwritten. Move it away, then keep the held file."),
+        N_("{path} exists now and is different: it is not overwritten. Move it away, then keep the held file."),
         code="changed",
         path=path or held.path,
     )

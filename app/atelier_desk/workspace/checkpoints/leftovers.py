@@ -80,7 +80,7 @@ def survey(files: WorkspaceFiles, known: Container[str], first_missed: Mapping[s
             if change.workflow_id in known:
                 path = checkpoints / "pending" / f"{change.id}.json"
                 size = size_below(path) + size_below(files.store.trash(change.id))
-                found.append(Leftover(_key(checkpoints, path), "cut_off", size, 1, N_("its folder cannot be looked at")))
+                found.append(Leftover(_key(checkpoints, path), "cut_off", size, 1, N_("its folder cannot be accessed")))
         if records.unread:
             size = sum(map(files.store.size_of, _unnamed_contents(files, records)))
             found += [Leftover(CONTENTS, "contents", size)] if size else []

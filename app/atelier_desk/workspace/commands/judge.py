@@ -170,7 +170,7 @@ def judge(text: str, home: str = "") -> Judgement:
     except UnreadableError as error:
         return Judgement(text, reason=error.reason, about=error.part)
     if len(line.commands) > MOST_COMMANDS:
-        return Judgement(text, reason=N_("it holds too many commands"))
+        return Judgement(text, reason=N_("it contains too many commands"))
     judged: list[JudgedCommand] = []
     folder: str | None = ""
     folders = [""]

@@ -237,7 +237,7 @@ def _read(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
         return replace(found, problem=_problem(error))
     text = decode(data)
     if text is None:
-        return replace(found, problem=UsageError(N_("The file is no text."), code="binary"))
+        return replace(found, problem=UsageError(N_("The file is not text."), code="binary"))
     try:
         said = skill.skill(text.text, found.called) if found.kind == "skill" else skill.command(text.text, found.called)
     except UsageError as error:

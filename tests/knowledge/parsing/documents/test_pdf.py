@@ -53,7 +53,7 @@ def test_what_was_read_before_an_error_is_kept(monkeypatch: pytest.MonkeyPatch) 
     ("error", "words"),
     [
         (Failed("no", code="encrypted"), "has a password"),
-        (Failed("no"), "is broken"),
+        (Failed("no"), "is damaged"),
         (Ended("memory"), "too much memory"),
         (Ended("timeout"), "within 25 seconds"),
     ],

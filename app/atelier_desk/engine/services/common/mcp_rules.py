@@ -64,12 +64,15 @@ def _check_address(url: str) -> None:
         whole = False
     if not whole or re.search(r"\s", url):
         raise UsageError(
-            N_("{url} is no address: it needs a host, a port from 1 to 65535 if any, and no blanks."),
+            N_("{url} is not a valid address: it needs a host, a port from 1 to 65535 if any, and no spaces."),
             code="address", url=shorten(url, 100),
         )  # fmt: skip
     if "@" in parts.netloc:
         raise UsageError(
-            N_("The address must not hold a name or a password, as it is stored as text: give them as a header, such as Authorization."),
+            N_(
+                "The address must not contain a name or a password, because it is stored as text: use a header "
+                "instead, such as Authorization."
+            ),
             code="secret",
         )
 
