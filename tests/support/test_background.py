@@ -1,4 +1,4 @@
-"""Tasks that nobody waits for."""
+"""Background tasks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def test_a_failure_is_logged_with_its_cause_and_told(caplog: pytest.LogCap
     assert [(name, str(error)) for name, error in told] == [("cleaning", "[Errno 28] the disk is full")]
     record = next(record for record in caplog.records if record.name == "atelier_desk.support.background")
     assert (record.levelno, record.getMessage()) == (logging.ERROR, "cleaning failed")
-    # The program's own handler may have put the traceback into words already, to take secrets out of it.
+    # The program's own handler may already have formatted the traceback, to remove secrets from it.
     assert "the disk is full" in caplog.text
 
 
