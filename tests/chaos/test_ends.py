@@ -30,7 +30,7 @@ def notices(folder: Path) -> list[dict[str, str]]:
 
 
 def is_interrupted_and_resumed(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
-    """A run is ended in the middle of its answer: it is interrupted, and a bare resume goes on with it."""
+    """A run is ended in the middle of its answer: it is interrupted, and a bare resume continues with it."""
     process = Process(folder, "run", "go", "--json", steps=[ANSWER], gate=True)
     if isinstance(how, signal.Signals):
         process.until("token")

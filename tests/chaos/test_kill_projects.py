@@ -35,7 +35,7 @@ def write(code: Path, number: int, version: int) -> None:
 
 
 async def graph(data: Path, name: str) -> Graph:
-    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether it is over."""
+    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether it has ended."""
     async with Atelier.open(data, embedder=WordEmbedder(), vault=KeyVault(environ={})) as atelier:
         project = await atelier.projects.get(name)
         index = await atelier.projects._indexes.get(project.id)

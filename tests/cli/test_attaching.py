@@ -1,4 +1,4 @@
-"""What goes along from the command line besides text and pictures: folders, PDFs, long texts, what looks like a secret; and in a chat."""
+"""What goes along from the command line also text and pictures: folders, PDFs, long texts, what looks like a secret; and in a chat."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workflow(cli: Cli, project: Path) -> str:
-    """An agent edited a file and made another, each with a yes."""
+    """An agent edited a file and made another, each with an approval."""
     edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
     write = ToolCall(id="c2", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
     made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[edit], [write], "done"])

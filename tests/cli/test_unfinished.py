@@ -1,4 +1,4 @@
-"""What a person in a terminal sees of a reply that is not whole, and how it goes on."""
+"""What a person in a terminal sees of a reply that is not whole, and how it continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that wait for a person's yes, and sub-agents that wait for an answer: in the transcript, in the inbox, over a restart."""
+"""Calls that wait for a person's approval, and sub-agents that wait for an answer: in the transcript, in the inbox, over a restart."""
 
 from __future__ import annotations
 

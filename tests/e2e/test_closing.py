@@ -1,4 +1,4 @@
-"""Closing the window while an agent works: it is asked about once, and nothing that costs money goes on without that choice."""
+"""Closing the window while an agent works: it is asked about once, and nothing that costs money continues without that choice."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_cancel_changes_nothing_and_it_is_asked_again(open_desk: OpenDesk, serve
 
 
 def test_a_window_closed_before_it_is_filled_ends_the_program(qtbot: QtBot, tmp_path: Path) -> None:
-    """It was hidden, and the program went on without a window."""
+    """It was hidden, and the program continued without a window."""
     desk = Desk(qtbot, tmp_path / "data", scripted([]))
     assert desk.window.presenter is None
     desk.close()

@@ -123,7 +123,7 @@ def test_the_open_workflow_stays_marked_whatever_is_looked_at(open_desk: OpenDes
     opened = desk.workflow_id
 
     def grounds() -> dict[str, str]:
-        """The colour that each workflow stands on."""
+        """The colour that each workflow is on."""
         shown = view.viewport().grab().toImage()
         indexes = [view.model().index(number, 0) for number in range(view.model().rowCount())]
         places = [(index, view.visualRect(index)) for index in indexes if index.flags() & Qt.ItemFlag.ItemIsSelectable]

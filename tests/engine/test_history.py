@@ -33,7 +33,7 @@ from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
 EVERY = int(os.environ.get("ATELIER_FORK_EVERY", "5"))
-"""Of the events of a team, which are forked at besides those that concern two runs; 1 forks at each (half a minute)."""
+"""Of the events of a team, which are forked at also those that concern two runs; 1 forks at each (half a minute)."""
 Answers = Callable[[AgentConfig], ScriptedModel]
 
 

@@ -1,4 +1,4 @@
-"""What a commit leaves beside its events: the run's row, the sums, the numbers that follow, and what those who listen are told."""
+"""What a commit leaves next to its events: the run's row, the sums, the numbers that follow, and what those who listen are told."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def begun(atelier: Atelier, run_id: str = "r", workflow_id: str = "", **st
 
 @asynccontextmanager
 async def held(atelier: Atelier) -> AsyncIterator[None]:
-    """The next commit waits until the block is over."""
+    """The next commit waits until the block has ended."""
     commit, let_go = atelier.repos.journal.commit, asyncio.Event()
 
     async def waits(what: Commit) -> None:

@@ -1,4 +1,4 @@
-"""What an agent wants remembered for all workflows waits for a person's yes, and holds in its own workflow until then."""
+"""What an agent wants remembered for all workflows waits for a person's approval, and holds in its own workflow until then."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
         answer = results.read(await connection.call("environment", {}))
         assert "sentinel-of-the-owner" not in answer.text
         assert '"MODE": "quick"' in answer.text
-        # It had the secret, and told it: nothing of that goes on into the conversation.
+        # It had the secret, and told it: nothing of that continues into the conversation.
         assert '"API_KEY": "[redacted]"' in answer.text
         assert "sentinel-of-this-server" not in repr(config) + str(connection.reason)
 

@@ -1,4 +1,4 @@
-"""Definitions of tools: what a server wrote to take for ever is not used, or not looked at."""
+"""Definitions of tools: what a server wrote to take forever is not used, or not looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which calls need a person's yes: every mode against every kind, risk, flag and threshold."""
+"""Which calls need a person's approval: every mode against every kind, risk, flag and threshold."""
 
 from __future__ import annotations
 

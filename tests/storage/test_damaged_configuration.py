@@ -1,4 +1,4 @@
-"""A damaged row of configuration, or beside a journal, is named and left out; it stops nobody but who might do what it forbids."""
+"""A damaged row of configuration, or next to a journal, is named and left out; it stops nobody but who might do what it forbids."""
 
 from __future__ import annotations
 

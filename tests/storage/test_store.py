@@ -138,7 +138,7 @@ async def test_writes_beyond_the_limit_of_file_sizes_say_so_and_keep_what_was_ac
 
 
 async def test_opening_keeps_the_loop_free(datadir: DataDir) -> None:
-    """The constructor takes 80–550 ms of a thread; the loop goes on meanwhile."""
+    """The constructor takes 80–550 ms of a thread; the loop continues meanwhile."""
     turns = 0
 
     async def count_turns() -> None:

@@ -38,7 +38,7 @@ SLACK = 1
 _PAINTS = (QPushButton.paintEvent, QCheckBox.paintEvent, QRadioButton.paintEvent)
 """Paint methods of buttons that Qt draws itself."""
 EDGE = 6
-"""Pixels beside a button's icon in which it may overlap a neighbouring text."""
+"""Pixels next to a button's icon in which it may overlap a neighbouring text."""
 CONTROLS = (QLabel, QAbstractButton, QLineEdit, QComboBox, QAbstractSpinBox, QAbstractItemView, QTabBar)
 
 

@@ -30,7 +30,7 @@ def answer(said: Any, status: int = 200) -> Reply:
 
 
 class Polls(ManualClock):
-    """The waits between two looks are over at once, and counted; all others never end."""
+    """The waits between two checks end at once and are counted; all others never end."""
 
     def __init__(self) -> None:
         super().__init__()

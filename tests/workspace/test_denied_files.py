@@ -1,4 +1,4 @@
-"""Which denied files are there, how git is told to leave them out, and what stands in their place."""
+"""Which denied files are there, how git is told to leave them out, and what is in their place."""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ignore files that strangers wrote."""
+"""Ignore files that others wrote."""
 
 from __future__ import annotations
 

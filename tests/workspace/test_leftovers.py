@@ -150,7 +150,7 @@ class FailingReads:
 def test_a_read_that_the_system_refuses_loses_nothing(
     files: WorkspaceFiles, ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Each read of a cleaning fails once, in a cleaning of its own, while a change of another workflow is given up."""
+    """Each read of a cleaning fails once, in a cleaning of its own, while a change of another workflow is abandoned."""
     mine = [delete_folder(files, ws, "stays"), edit(files, ws, "stays")]
     old = delete_folder(files, ws, "given-up", "old")
     before = tmp_path / "before"

@@ -1,4 +1,4 @@
-"""Nothing outside of a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
+"""Nothing outside a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving paths."""
 
 # judges: app/atelier_desk/workspace/openat.py
 # judges: app/atelier_desk/workspace/atomic_rename.py
@@ -122,7 +122,7 @@ NAMES = [
 
 @pytest.fixture
 def area(tmp_path: Path) -> Iterator[Path]:
-    """``ws`` is granted; beside it lies what must not be reached."""
+    """``ws`` is granted; next to it lies what must not be reached."""
     outside, ws = tmp_path / "outside", tmp_path / "ws"
     for folder in (outside, ws / "sub" / "deep", ws / "a" / "b", tmp_path / "wsx"):
         folder.mkdir(parents=True)
@@ -195,7 +195,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def everything(folder: Path) -> dict[str, tuple[bytes | str, int]]:
-    """What lies outside of the granted folder: names, contents, permissions."""
+    """What lies outside the granted folder: names, contents, permissions."""
     found: dict[str, tuple[bytes | str, int]] = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts[0] in ("ws", "kept")

@@ -238,7 +238,7 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
     task = asyncio.create_task(holder.run_command(["run"], RecordingTerminal()))
     await started.wait()
     await server.aclose()
-    # No status: the client is to go on with the next holder.
+    # No status: the client is to continue with the next holder.
     with pytest.raises(StorageError) as caught:
         await task
     assert caught.value.code == "holder_gone"

@@ -1,4 +1,4 @@
-"""What a call touches, as it stands on the disk: links, folders that commands run in, what goes along with a folder, whom it names."""
+"""What a call touches, as it is on the disk: links, folders that commands run in, what goes along with a folder, whom it names."""
 
 from __future__ import annotations
 

@@ -381,5 +381,5 @@ async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier
     await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))
     assert {name: (ws / name).read_text() for name in before} == before
     assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
-    # A build still makes files beside it.
+    # A build still makes files next to it.
     assert (ws / "config/other.yml").exists() is sandbox.has_mounts()

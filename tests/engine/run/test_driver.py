@@ -1,4 +1,4 @@
-"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run at work."""
+"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run running."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.support.runs import call as planned
 
 
 async def test_a_message_that_redirects_leaves_the_run_its_slot(open_atelier: Opener) -> None:
-    """Who waits for a slot waits until the run is over, not only until its user says something else."""
+    """Who waits for a slot waits until the run has ended, not only until its user says something else."""
     gate = asyncio.Event()
     asked: list[str] = []
 

@@ -1,4 +1,4 @@
-"""While git is asked about one run's call, other runs go on, and the run itself can be stopped."""
+"""While git is asked about one run's call, other runs continue, and the run itself can be stopped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def read(pipe: Path) -> str:
 
 
 async def release(pipes: tuple[Path, Path]) -> None:
-    """Let every git go on that is or will be asked about the call."""
+    """Let every git continue that is or will be asked about the call."""
     started, released = pipes
     await asyncio.to_thread(released.write_text, "go\n")
     assert started.is_fifo()

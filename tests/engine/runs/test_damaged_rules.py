@@ -1,4 +1,4 @@
-"""While something that may forbid is damaged no run goes on, whoever sets it going; settled, it does."""
+"""While something that may forbid is damaged no run continues, whoever starts it; settled, it does."""
 
 from __future__ import annotations
 

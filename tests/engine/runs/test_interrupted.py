@@ -84,7 +84,7 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_goes_on
 
 @pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
 async def test_the_start_of_the_window_goes_on_with_nothing_that_its_person_did_not_choose(open_atelier: Opener, how: str) -> None:
-    """A run costs money: the next start went on with every one that the program's end had cut off."""
+    """A run costs money: the next start continued with every one that the program's end had cut off."""
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
         assert await atelier.runs.at_work() == {run_id: "w"}
@@ -121,7 +121,7 @@ KILLED_AT = (
 async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
     open_atelier: Opener, at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the plan of its sub-agents and their start a run waited for nobody: the next start went on with it."""
+    """Between the plan of its sub-agents and their start a run waited for nobody: the next start continued with it."""
     cast = Cast(Lead=[[batch("b", ("Poet", "One."))], "Done."], Poet=[[calculate("k")], "A verse."])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Poet", tools=("CalculatorTool",)))
@@ -265,7 +265,7 @@ async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
 
 @pytest.mark.parametrize("how", ["import", "duplicate", "fork", "lie"])
 async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Opener, how: str) -> None:
-    """The file may be a stranger's, and its agent with it; "lie": the run's row says that it waits, its journal that it works."""
+    """The file may be an untrusted one's, and its agent with it; "lie": the run's row says that it waits, its journal that it works."""
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
     async with open_atelier() as atelier:

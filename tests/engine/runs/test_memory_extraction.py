@@ -1,4 +1,4 @@
-"""What a turn is remembered for, by the model: asked once, counted, proposed and never stored in silence."""
+"""What a turn is remembered for, by the model: asked once, counted, proposed and never stored silently."""
 
 from __future__ import annotations
 

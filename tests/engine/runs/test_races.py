@@ -1,4 +1,4 @@
-"""What comes between: commands that arrive while a step or a commit is under way, waits that are given up, disks that are full."""
+"""What comes between: commands that arrive while a step or a commit is under way, waits that are abandoned, disks that are full."""
 
 # judges: app/atelier_desk/engine/run/driver.py
 # judges: app/atelier_desk/engine/journal.py
@@ -41,7 +41,7 @@ from tests.engine.runs.test_manager import Blocking, agent, ask, calculate, star
 
 
 class Gate:
-    """Holds the first commit that fits until it is let go; sees every commit."""
+    """Holds the first commit that fits until it is released; sees every commit."""
 
     def __init__(self, atelier: Atelier, fits: Callable[[RunEvent], bool], error: Exception | None = None) -> None:
         self.reached = asyncio.Event()

@@ -85,7 +85,7 @@ MANY = ("CalculatorTool", "section:file_ops", "section:web_ops", "section:memory
 
 @pytest.mark.parametrize("how", ["written", "ignored"])
 async def test_a_model_that_cannot_be_given_native_tools_gets_them_as_text(how: str, tmp_path: Path) -> None:
-    """A server without a parser hands on what the model writes; one whose template has no place for tools leaves them out."""
+    """A server without a parser passes on what the model writes; one whose template has no place for tools leaves them out."""
     counted = {**COUNTED, "prompt_tokens": await without_tools(tmp_path)}
     first = Reply(text=HERMES) if how == "written" else Reply(text="I have no tools.", usage=counted)
     async with world("openai", tmp_path) as (server, atelier):

@@ -177,7 +177,7 @@ async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, 
     loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
     spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
     async with world("openai", tmp_path, clock=clock) as (server, atelier):
-        # Time passes while the sockets are at work, too.
+        # Time passes while the sockets are running, too.
         await atelier.settings.update(inactivity_s=3600)
         server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
         events = await run_on(clock, atelier, tools=("SpawnAgentTool",), approval="auto")

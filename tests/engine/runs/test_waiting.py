@@ -17,7 +17,7 @@ from tests.engine.runs.test_manager import agent, start
 
 
 class Busy:
-    """A workflow whose first turn is at work until ``answer``, with messages that wait behind it."""
+    """A workflow whose first turn is running until ``answer``, with messages that wait behind it."""
 
     def __init__(self, atelier: Atelier, gate: asyncio.Event, *waiting: str) -> None:
         self.atelier, self._gate, self._waiting = atelier, gate, waiting

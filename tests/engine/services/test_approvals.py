@@ -39,7 +39,7 @@ class Runs:
         self.env, self.live = SimpleNamespace(), SimpleNamespace(slots=SimpleNamespace())
 
     async def apply(self) -> None:
-        """No run is at work."""
+        """No run is running."""
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         asked = await self._repos.approvals.get(approval_id)

@@ -60,14 +60,14 @@ async def test_code_and_documents_are_found_and_related(open_atelier: Opener, co
 
 @pytest.mark.parametrize("below", [(), ("store.py", "use.py", "docs")])
 async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(open_atelier: Opener, code: Path, below: Sequence[str]) -> None:
-    """The empty place of a drive that was taken away looks like one whose files were deleted."""
+    """The empty place of a drive that was removed looks like one whose files were deleted."""
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
         before = await atelier.projects.statistics(project.id)
         away = code.rename(code.with_name("away"))
         code.mkdir()
-        for force in (False, True):  # reading anew is what agents may ask for, too
+        for force in (False, True):  # reading again is what agents may ask for, too
             await atelier.projects.ingest(project.id, below, force=force)
             state = await atelier.projects.wait(project.id)
             assert state is not None

@@ -224,7 +224,7 @@ async def test_definitions_that_cannot_be_used_are_left_out_with_the_reason(open
         names = [name for name in atelier.registry.get_all_tool_names() if name.startswith("mcp__")]
         assert [name[:26] for name in names] == ["mcp__plain__slow", "mcp__plain__dots_and_space", "mcp__plain__echo"]
         assert all(len(name) <= 64 for name in names)
-        # A pattern that takes for ever is left to the server.
+        # A pattern that takes forever is left to the server.
         assert isinstance(atelier.registry.prepared("mcp__plain__slow", {"a": "a" * 40 + "!"}), PreparedCall)
         problems = {row.tool: row.problem for row in await atelier.mcp.tools("plain") if row.problem}
         assert set(problems) == {"endless", "outside", "long", "wrong", "deep"}

@@ -74,7 +74,7 @@ async def asked(atelier: Atelier) -> UserQuestion:
 
 
 async def result(atelier: Atelier, run_id: str) -> dict[str, Any]:
-    """What the call gave, once the run is over."""
+    """What the call gave, once the run has ended."""
     async with asyncio.timeout(20):
         await atelier.runs.wait(run_id)
     events = [event.body for event in await run_events(atelier.repos, run_id)]

@@ -1,4 +1,4 @@
-"""Prompts of MCP servers: listed from what is kept, made by the server when they are called, and read from outside."""
+"""Prompts of MCP servers: listed from what is kept, made by the server when they are called, and untrusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as read from outside."""
+"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as untrusted."""
 
 from __future__ import annotations
 

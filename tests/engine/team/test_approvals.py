@@ -336,7 +336,7 @@ async def test_one_sub_agent_that_waits_for_a_yes_does_not_hold_the_others(open_
         async with asyncio.timeout(20):
             while sum(row.status is RunStatus.COMPLETED for row in await atelier.repos.runs.list(workflow_id)) < 2:
                 await asyncio.sleep(0)
-        # A workflow that needs nobody goes on beside it.
+        # A workflow that needs nobody continues next to it.
         cast.models["Lead"]._steps.insert(0, "other")
         _, other = await begin(atelier, "Else.", approval="auto")
         assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED

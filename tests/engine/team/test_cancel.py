@@ -1,4 +1,4 @@
-"""Stopping reaches everybody below: every stream is closed, every run is over, and what was done and used is kept."""
+"""Stopping reaches everybody below: every stream is closed, every run has ended, and what was done and used is kept."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ async def test_task_complete_stops_what_works_in_the_background(open_atelier: Op
 
 
 async def test_a_sub_agent_that_ends_in_the_very_moment_it_is_stopped_is_told_to_its_parent(open_atelier: Opener) -> None:
-    """The commit of its end is under way when the stop arrives: the end stands, and its parent goes on."""
+    """The commit of its end is under way when the stop arrives: the end stands, and its parent continues."""
     cast = Cast(Lead=[[spawn()], "done"], Helper=["report"])
     caught: list[asyncio.Task[None]] = []
     atelier: Atelier

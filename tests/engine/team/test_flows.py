@@ -384,7 +384,7 @@ async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_re
     said = [result.get("message") for result in cast.results("Helper")]
     handed = "Handed over: your parent reads it with your report"
     assert said == [f"{handed}. Stored as report {stored.name!r}", handed, "Shown"]
-    # The result stands in the report already, and progress is for whoever watches.
+    # The result is in the report already, and progress is for whoever watches.
     assert cast.result()["report"] == (
         f"Stored as reports, whole: {stored.name!r}.\n\nAll found. 42\n\n"
         f"## Handed over (report, report {stored.name!r})\n\n# Dates\n\n1 May"

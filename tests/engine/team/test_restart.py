@@ -34,7 +34,7 @@ from tests.support.clock import ManualClock
 
 
 async def ends_once(atelier: Atelier, workflow_id: str) -> None:
-    """Every run of the workflow is over, once, and its parent knows it once."""
+    """Every run of the workflow has ended, once, and its parent knows it once."""
     rows = await atelier.repos.runs.list(workflow_id)
     for row in rows:
         assert row.status.final, f"{row.agent_name} is {row.status}"

@@ -1,4 +1,4 @@
-"""A sub-agent asks its parent: who answers, and that nobody waits for ever."""
+"""A sub-agent asks its parent: who answers, and that nobody waits forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Argument texts: what parses, what is mended and marked, what is refused, and why."""
+"""Argument texts: what parses, what is repaired and marked, what is refused, and why."""
 
 from __future__ import annotations
 

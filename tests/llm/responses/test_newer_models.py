@@ -17,7 +17,7 @@ from tests.support.servers.responses import FakeResponses
 
 
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:
-    """The pages that were asked for replies of these models, one after the other."""
+    """The pages that were asked for replies of these models, one after another."""
     provider = create_http_provider(ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), None)  # type: ignore[arg-type]
     server.script(*[Reply(text="Well.") for _model in models])
     try:

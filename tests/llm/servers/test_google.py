@@ -37,7 +37,7 @@ def aliases(kind: Any) -> set[str]:
 
 
 def test_the_fields_are_those_of_the_client() -> None:
-    """Of what a request may hold beside them the fake knows less: what stands outside the configuration in the API is inside here."""
+    """Of what a request may hold next to them the fake knows less: what stands outside the configuration in the API is inside here."""
     assert aliases(types.ThinkingConfig) == THINKING
     assert aliases(types.FunctionDeclaration) == DECLARATION
     assert aliases(types.Part) >= PART

@@ -1,4 +1,4 @@
-"""Bundles: shown before anything is unpacked, unpacked into a folder of their own, and never outside of it."""
+"""Bundles: shown before anything is unpacked, unpacked into a folder of their own, and never outside it."""
 
 from __future__ import annotations
 

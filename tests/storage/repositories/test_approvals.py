@@ -1,4 +1,4 @@
-"""Requests for a person's yes, and what was sent to models."""
+"""Requests for a person's approval, and what was sent to models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``list_directory``, ``glob_files`` and ``search_files``: what is ignored stays out, and no pattern runs for ever."""
+"""``list_directory``, ``glob_files`` and ``search_files``: what is ignored stays out, and no pattern runs forever."""
 
 from __future__ import annotations
 

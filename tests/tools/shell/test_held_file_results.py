@@ -1,4 +1,4 @@
-"""What a sandboxed command leaves in a workspace never runs outside of the sandbox, when its owner calls git there.
+"""What a sandboxed command leaves in a workspace never runs outside the sandbox, when its owner calls git there.
 
 Each attack is made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the tool, where it must not.
 """

@@ -335,7 +335,7 @@ async def test_what_is_allowed_stays_in_the_workspace(bench: Bench, monkeypatch:
     assert "s3cret" not in said["output"]
     assert "c\n" in said["output"]
     assert not list((bench.root / ".git/hooks").glob("*"))
-    # Without the sandbox, which a person says yes to, it may.
+    # Without the sandbox, which a person approves to, it may.
     said = (await bench.run(f"bash -c 'echo b > {bench.outside}/out.txt'", sandbox="none")).data
     assert said["sandbox"] == "none"
     assert (bench.outside / "out.txt").read_text() == "b\n"

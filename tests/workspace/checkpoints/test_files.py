@@ -1,4 +1,4 @@
-"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works beside it."""
+"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works next to it."""
 
 # equivalent: files.py WorkspaceFiles._change: `1` → `2`
 #   Where the clock stands still or was set back, the next change has a later id than the one before: how much later nobody asks.
@@ -110,7 +110,7 @@ def test_each_change_is_made_recorded_and_taken_back(files: WorkspaceFiles, ws: 
 def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
     files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kill comes before the last step, when what is written lies beside its place already."""
+    """The kill comes before the last step, when what is written lies next to its place already."""
     before = tree(ws)
     with monkeypatch.context() as patch:
         for owner, name in ((module.trash, "put"), (module.transfer, "delete"), (ConfinedRoot, "rename")):
@@ -402,7 +402,7 @@ def test_a_deletion_is_brought_back_where_its_file_changed_in_the_last_moment(
 
 
 def test_what_stays_beside_a_deletion_is_named(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The trash is on another disk, and what lies beside its place cannot be deleted: it is in the trash all the same."""
+    """The trash is on another disk, and what lies next to its place cannot be deleted: it is in the trash all the same."""
     with monkeypatch.context() as patch:
 
         def refuses(folder: int, name: str) -> None:

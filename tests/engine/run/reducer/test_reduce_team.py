@@ -47,7 +47,7 @@ def request(id: str, call_id: str = "a", tool: str = "CalculatorTool") -> Approv
 
 
 def asking(*requests: ApprovalRequest, name: str = "CalculatorTool") -> Script:
-    """A run with the calls ``a`` and ``b``, and requests for a person's yes."""
+    """A run with the calls ``a`` and ``b``, and requests for a person's approval."""
     script = Script().add(reply("", call("a", name, x=1), call("b", x=2)))
     return script.add(*(ApprovalRequested(approval=each) for each in requests))
 

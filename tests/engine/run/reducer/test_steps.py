@@ -255,5 +255,5 @@ def test_calls_run_where_they_began_and_are_recovered_after_a_resume(bodies: lis
 
 
 def _kind(step: Step) -> object:
-    """The step, its calls by id: a call that is over may have been cut off once."""
+    """The step, its calls by id: a call that has ended may have been cut off once."""
     return [each.call.id for each in step.calls] if isinstance(step, BeginCalls) else step

@@ -159,7 +159,7 @@ async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(ope
 
 
 async def test_a_pair_is_found_behind_many_that_are_nearer_but_none(open_atelier: Opener) -> None:
-    """Those of other workflows, those that may stand beside one another, and those whose words have nothing in common."""
+    """Those of other workflows, those that may stand next to one another, and those whose words have nothing in common."""
 
     class Alike(WordEmbedder):
         async def embed(self, texts: Any, *, query: bool = False) -> Any:
