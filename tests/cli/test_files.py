@@ -114,7 +114,7 @@ def test_a_folder_that_is_gone_is_said_once_in_a_persons_words(cli: Cli, project
     project.rename(project.parent / "moved")
     left = cli("files", "undo", workflow, "--all")
     assert (left.status, left.out) == (1, "")
-    assert left.err == f"Left: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
+    assert left.err == f"Not undone: The folder {project} was not found: it was moved or deleted, or its disk is not connected.\n"
     assert "Le dossier" in cli("--lang", "fr", "files", "undo", workflow, "--all").err
 
 

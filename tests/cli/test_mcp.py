@@ -137,7 +137,7 @@ def test_a_stand_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path,
     entry = {"command": command, "args": arguments, "env": {"API_KEY": "${API_KEY}"}}
     file.write_text(json.dumps({"mcpServers": {"plain": entry}}))
     shown = cli("mcp", "import", str(file))
-    assert "asks for API_KEY" in shown.out
+    assert "needs API_KEY" in shown.out
     assert "Variables that are not set on this machine: API_KEY" in shown.err
     refused = cli("mcp", "import", str(file), "--add")
     assert (refused.status, "--value API_KEY=" in refused.err) == (2, True), refused.err
@@ -152,7 +152,7 @@ def test_a_stand_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path,
 def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:
     file = bundle_of(tmp_path)
     shown = cli("mcp", "import", str(file))
-    assert "asks for CONFIG_TOKEN: Token" in shown.out
+    assert "needs CONFIG_TOKEN: Token" in shown.out
     assert "CONFIG_TOKEN = " not in shown.out, "it holds nothing yet"
     strange = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=x", "--value", "TOKEN=y")
     assert (strange.status, "needs TOKEN. Needed: CONFIG_TOKEN" in strange.err) == (2, True), strange.err

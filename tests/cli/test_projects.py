@@ -50,7 +50,7 @@ def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_pa
     code.mkdir()
     (code / "secrets.py").write_text(CODE)
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
-    assert "secrets.py: Laissé de côté" in cli("projects", "show", "heron", "--lang", "fr").out
+    assert "secrets.py: Ignoré" in cli("projects", "show", "heron", "--lang", "fr").out
     assert cli("projects", "allow", str(code / "secrets.py"), "--json").json["readable"] == ["secrets.py"]
     assert "secrets.py: Indexed although it looks like a secret." in cli("projects", "show", "heron").out
     assert "count" in cli("projects", "search", "count herons").out

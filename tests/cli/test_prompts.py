@@ -47,7 +47,7 @@ def test_files_are_imported_and_what_is_not_taken_over_is_said(cli: Cli, tmp_pat
     claude.write_text("---\nmodel: opus\n---\nFix $ARGUMENTS\n")
     done = cli("prompts", "import", str(file), str(claude))
     assert done.out == "/greet-2\n/fix\n"
-    assert "not taken over: model" in done.err
+    assert "not imported: model" in done.err
     assert cli("prompts", "import", str(file), "--on-conflict", "skip", "--json").json[0]["name"] == "greet"
     assert cli("prompts", "show", "fix", "--json").json["content"] == "Fix {{arguments}}"
 

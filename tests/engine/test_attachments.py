@@ -115,7 +115,7 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
     found = attachments.read(tmp_path / "notes.log")
     assert (found.name, found.text) == ("notes.log", "one\x1b[31m red\x1b[0m\n")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
-    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is no text, no picture"):
+    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is not a text, picture"):
         attachments.read(tmp_path / "a.zip")
     with pytest.raises(UsageError, match="cannot be read"):
         attachments.read(tmp_path / "missing")
@@ -128,7 +128,7 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no pipes with names")
 def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="is no file"):
+    with pytest.raises(UsageError, match="is not a file"):
         attachments.read(tmp_path / "pipe")
 
 

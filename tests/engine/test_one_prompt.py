@@ -93,7 +93,7 @@ async def test_two_runs_may_give_functions_of_the_same_name_at_once(open_atelier
     [
         ([lambda text: text], UsageError, "lambda"),
         ([print], UsageError, "args"),
-        ([3], UsageError, "3 is no function"),
+        ([3], UsageError, "3 is neither a function"),
         (["NoSuchTool"], NotFoundError, "NoSuchTool"),
         ([tool(word_count, name="TodoTool")], ConflictError, "TodoTool"),
         ([tool(word_count, section="nowhere")], NotFoundError, "core_ops"),

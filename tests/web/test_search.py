@@ -74,7 +74,7 @@ async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) 
     assert lied.value.code == "search"
     with pytest.raises(ProviderError) as keyless:
         await searcher(served, "brave", key="").search("x", 5)
-    assert "no key for Brave Search" in str(keyless.value)
+    assert "No key is stored for Brave Search" in str(keyless.value)
 
 
 @pytest.mark.parametrize("reply", [Reply(b"<!doctype html><h1>SearXNG</h1>"), Reply(b"<h1>Forbidden</h1>", 403)])

@@ -93,7 +93,7 @@ def test_one_that_cannot_be_used_says_why(top: Path, content: str | bytes, word:
 @pytest.mark.parametrize(
     ("content", "name", "word"),
     [
-        ("---\nname: other\ndescription: d\n---\nB", "other", "folder is called x"),
+        ("---\nname: other\ndescription: d\n---\nB", "other", "folder is named x"),
         ("---\ndescription: d\n---\nB", "x", "no name"),
         ("---\nname: My Skill\ndescription: d\n---\nB", "x", "cannot be a skill's name"),
         (f"---\nname: {'n' * 70}\ndescription: d\n---\nB", "n" * 70, "70 characters"),
