@@ -68,8 +68,8 @@ def lineage(above: Sequence[Any], name: str) -> str:
 
 def call_text(shown: Presentation, tool: str, arguments: object, *, over: bool = False) -> str:
     """A call on one line: its tool's words, else its title or name, with the arguments."""
-    said = shown.words(over=over)
-    return short(said.localized(_)) if said.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
+    words = shown.words(over=over)
+    return short(words.localized(_)) if words.parts(_)[0] else " ".join(filter(None, (_(shown.title) or tool, short(arguments))))
 
 
 def asked_for(asked: ApprovalRequest) -> str:

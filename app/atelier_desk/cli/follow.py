@@ -189,11 +189,11 @@ class Follower:
             # Recorded before the event is shown, so both reach the other process or neither does.
             self._out.shown(self._workflow_id, run_id, event.seq)
         self._renderer.show(event)
-        match said := event.payload:
-            case payloads.MessageAdded() if event.depth == 0 and (ended := unfinished(said)):
+        match payload := event.payload:
+            case payloads.MessageAdded() if event.depth == 0 and (ended := unfinished(payload)):
                 self._out.note(ended, "warn")
-            case payloads.WorkflowComplete() if event.run_id == run_id and said.status not in STANDING:
-                self._offer_more(said.finish_reason)
+            case payloads.WorkflowComplete() if event.run_id == run_id and payload.status not in STANDING:
+                self._offer_more(payload.finish_reason)
 
     async def _catch_up(self, run_id: str, after: int) -> None:
         """Show stored events that nobody has shown yet, such as those of another process."""
@@ -206,7 +206,7 @@ class Follower:
                 else:
                     self._show(event, run_id)
                 self._caught_up = event.seq
-                if isinstance(said := event.payload, payloads.MessageAdded) and said.role == "assistant":
+                if isinstance(payload := event.payload, payloads.MessageAdded) and payload.role == "assistant":
                     self._replies[event.run_id] = event.seq
 
     def _was_caught_up(self, event: StreamEvent) -> bool:
@@ -221,20 +221,20 @@ class Follower:
     def _streamed_before(self, event: StreamEvent, run_id: str) -> bool:
         """Whether the process that ended already showed this part of a reply."""
         request = self._out.request
-        said = event.payload
-        cut = isinstance(said, payloads.MessageAdded) and event.run_id == run_id and said.cut_off
+        payload = event.payload
+        cut = isinstance(payload, payloads.MessageAdded) and event.run_id == run_id and payload.cut_off
         return cut and request.again and request.streaming and not self._out.json
 
     def _respond(self, event: StreamEvent) -> None:
-        match said := event.payload:
+        match payload := event.payload:
             case payloads.UserQuestionStart():
-                self._ask(said.user_question.question_id, self._people.questions)
+                self._ask(payload.user_question.question_id, self._people.questions)
             case payloads.ValidationRequired():
-                self._ask(said.validation_id, self._people.approvals)
+                self._ask(payload.validation_id, self._people.approvals)
             case payloads.UserQuestionComplete():
-                self._answered(said.question_id)
+                self._answered(payload.question_id)
             case payloads.ValidationResponse():
-                self._answered(said.validation_id)
+                self._answered(payload.validation_id)
 
     def _offer_more(self, finish: str) -> None:
         """Say how to continue a last reply that was cut off."""

@@ -53,15 +53,15 @@ async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: It
 
     ``headers`` are the names of the server's headers.
     """
-    wanted, taken = list(secrets), set(headers)
+    wanted, header_names = list(secrets), set(headers)
     kept = not wanted or atelier.vault.persistent
     for key in wanted:
         name = key.partition(":")[2] or key
-        if name in taken and key.startswith("header:"):
-            said = N_("This computer has no keyring to store {header} in. Use a variable instead: --header '{header}: $VARIABLE'.")
+        if name in header_names and key.startswith("header:"):
+            message = N_("This computer has no keyring to store {header} in. Use a variable instead: --header '{header}: $VARIABLE'.")
         else:
-            said = N_("This computer has no keyring to store {header} in. Use a variable instead: {header}=${{VARIABLE}}.")
-        need_keyring(kept, [name], said)
+            message = N_("This computer has no keyring to store {header} in. Use a variable instead: {header}=${{VARIABLE}}.")
+        need_keyring(kept, [name], message)
 
 
 def name_and_value(text: str) -> tuple[str, str]:

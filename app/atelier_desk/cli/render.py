@@ -50,10 +50,10 @@ class QuietRenderer:
     def show(self, event: StreamEvent) -> None:
         if event.depth:
             return
-        if isinstance(said := event.payload, payloads.MessageAdded):
-            if said.role == "assistant" and said.output_type != "progress":
-                self._answer = said.content
-        elif isinstance(said, payloads.WorkflowComplete) and said.answer is not None:
+        if isinstance(payload := event.payload, payloads.MessageAdded):
+            if payload.role == "assistant" and payload.output_type != "progress":
+                self._answer = payload.content
+        elif isinstance(payload, payloads.WorkflowComplete) and payload.answer is not None:
             # For scripts: only the object, without text around it.
             self._answer = answers.bare(self._answer)
         else:
@@ -85,26 +85,26 @@ class TextRenderer:
         self._answer = ""
 
     def show(self, event: StreamEvent) -> None:
-        match said := event.payload:
+        match payload := event.payload:
             case payloads.Token() if event.depth == 0:
-                self._out.write(said.content)
-                self._streamed += said.content
+                self._out.write(payload.content)
+                self._streamed += payload.content
             case payloads.Reasoning(all_before=True) if event.depth == 0:
                 # Printed text cannot be removed; the new answer starts on its own line.
                 self._break()
             case payloads.Reasoning() if event.depth == 0:
-                self._out.think(said.content)
+                self._out.think(payload.content)
             case payloads.MessageAdded() if event.depth == 0:
                 self._out.think("")
-                self._message(said)
+                self._message(payload)
             case payloads.UsageUpdated():
-                self._total = said.team or said.run or said
+                self._total = payload.team or payload.run or payload
             case payloads.WorkflowComplete() if event.depth == 0:
                 self._print_sources()
                 self._complete()
             case _:
-                if isinstance(said, payloads.ToolEnd) and event.depth == 0:
-                    self._found += said.parts
+                if isinstance(payload, payloads.ToolEnd) and event.depth == 0:
+                    self._found += payload.parts
                 self._notice(event)
 
     def finish(self) -> None:

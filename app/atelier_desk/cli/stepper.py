@@ -33,12 +33,12 @@ class Stepper:
             self._out.note("  " * step.depth + _("Next: {step}", step=_described(step)), "bold")
         if self._out.interactive:
             typed = await self._out.ask(_("Enter: next step, c: continue to the end, q: quit: "))
-            said = "q" if typed is None else typed.strip().casefold()
-            if said == "c":
+            answer = "q" if typed is None else typed.strip().casefold()
+            if answer == "c":
                 self._free = True
                 await self._release(waiting)
                 return True
-            if said:
+            if answer:
                 return False
         elif self._steps_taken:
             return False

@@ -221,20 +221,20 @@ class Atelier(LazyParts):
         """
         from atelier_desk.engine.one_prompt import Listener
 
-        heard = Listener()
+        listener = Listener()
         fresh = workflow_id is None
         tools = self.given_tools.made(tools)
         if workflow_id is None:
             workflow_id = (await self.workflows.create(agent_id=(await self.find_agent(agent))[1])).id
         try:
             async for event in self.run(prompt, agent=agent, workflow_id=workflow_id, images=images, tools=tools):
-                heard.handle(event)
+                listener.handle(event)
         except asyncio.CancelledError:
-            run_id = heard.run_id or (self.runs.live.alive.get(workflow_id) if fresh else None)
+            run_id = listener.run_id or (self.runs.live.alive.get(workflow_id) if fresh else None)
             if run_id:
                 await self.runs.cancel(run_id)
             raise
-        return heard.answer(self.runs.state_of(heard.run_id))
+        return listener.answer(self.runs.state_of(listener.run_id))
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream like ``run``; ``resume`` are the arguments of ``RunManager.resume``."""

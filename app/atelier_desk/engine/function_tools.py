@@ -132,8 +132,8 @@ class GivenTools:
     def _add(self, workflow_id: str, tool: FunctionTool) -> None:
         known = self._given.get(tool.name)
         if known is None:
-            looks = {name: getattr(tool, name) for name in _DISPLAY_FIELDS}
-            made: _Given = type(f"{tool.name}_given", (_Given,), {**looks, "spec": tool.definition()})()
+            display = {name: getattr(tool, name) for name in _DISPLAY_FIELDS}
+            made: _Given = type(f"{tool.name}_given", (_Given,), {**display, "spec": tool.definition()})()
             self._registry.register(made)
             known = self._given[tool.name] = made
         known.tools[workflow_id] = tool

@@ -50,11 +50,11 @@ def _of_text(schema: Mapping[str, object], text: str) -> object:
 
 def _kinds(schema: Mapping[str, object]) -> frozenset[str]:
     """The types allowed at this place, or an empty set when the schema does not say reliably."""
-    said = schema.get("type")
-    if isinstance(said, str):
-        return frozenset({said})
-    if isinstance(said, list) and all(isinstance(each, str) for each in said):
-        return frozenset(said)
+    types = schema.get("type")
+    if isinstance(types, str):
+        return frozenset({types})
+    if isinstance(types, list) and all(isinstance(each, str) for each in types):
+        return frozenset(types)
     for name in ("anyOf", "oneOf"):
         branches = schema.get(name)
         if isinstance(branches, list) and branches:

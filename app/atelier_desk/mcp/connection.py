@@ -163,7 +163,7 @@ class Connection:
 
         heard_at = -math.inf
 
-        async def heard(progress: float, total: float | None, message: str | None) -> None:
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
             nonlocal heard_at
             now = self._clock.monotonic()
             if now - heard_at >= PROGRESS_INTERVAL_S:
@@ -178,7 +178,7 @@ class Connection:
             for round_ in range(MAX_ROUNDS):
                 try:
                     result = await client.session.call_tool(
-                        tool, dict(arguments), progress_callback=heard, input_responses=sent or None,
+                        tool, dict(arguments), progress_callback=on_progress, input_responses=sent or None,
                         request_state=opaque, allow_input_required=True,
                     )  # fmt: skip
                 except Exception as error:

@@ -79,17 +79,17 @@ def names(server: str, tools: Iterable[str]) -> dict[str, str]:
     The form is ``mcp__server__tool``, in characters that every model server accepts.
     """
     found: dict[str, str] = {}
-    taken: set[str] = set()
+    names_in_use: set[str] = set()
     for tool in tools:
         whole = f"mcp__{server}__{_NOT_ALLOWED.sub('_', tool)}"
         name = whole[:LONGEST_NAME]
-        if name != f"mcp__{server}__{tool}" and (name in taken or len(whole) > LONGEST_NAME):
+        if name != f"mcp__{server}__{tool}" and (name in names_in_use or len(whole) > LONGEST_NAME):
             mark = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:6]
             name = f"{whole[: LONGEST_NAME - 7]}_{mark}"
-        if name in taken:
-            mark = hashlib.sha256(f"{tool}\0{len(taken)}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
+        if name in names_in_use:
+            mark = hashlib.sha256(f"{tool}\0{len(names_in_use)}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
             name = f"{whole[: LONGEST_NAME - 7]}_{mark}"
-        taken.add(name)
+        names_in_use.add(name)
         found[tool] = name
     return found
 

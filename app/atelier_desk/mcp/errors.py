@@ -31,8 +31,8 @@ def explained(error: BaseException, server: str, *, ended: Ended | None = None, 
     if isinstance(inner, ProviderError):  # from the proxy, or the certificates named in the environment
         return McpError(inner.template, code=inner.code, recoverable=inner.recoverable, **inner.params)
     if type(inner).__module__.startswith("mcp.client.auth"):
-        said = N_("Signing in to the MCP server {server} failed: {detail}")
-        return McpError(said, code="sign_in_failed", server=server, detail=_short(str(inner)))
+        message = N_("Signing in to the MCP server {server} failed: {detail}")
+        return McpError(message, code="sign_in_failed", server=server, detail=_short(str(inner)))
     if answered is not None and answered.problem is not None:
         return answered.problem
     if answered is not None and (answered.unauthorized or answered.status == 403):
@@ -60,24 +60,26 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
         if inner.code == CLOSED:
             return McpError(N_("The connection to the MCP server {server} was closed."), code="closed", recoverable=True, server=server)
         if answered is not None and answered.status in _ELSEWHERE:
-            said = N_(
+            message = N_(
                 "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this address. Servers of the older "
                 "transport (SSE, its addresses often end in /sse) are not supported: ask for the other address, which often ends in /mcp."
             )
-            return McpError(said, code="unreachable", server=server, status=answered.status)
+            return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
-            said = N_("The MCP server {server} answers with HTTP {status}: {detail}")
-            return McpError(said, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message))
+            message = N_("The MCP server {server} answers with HTTP {status}: {detail}")
+            return McpError(
+                message, code="unreachable", recoverable=True, server=server, status=answered.status, detail=_short(inner.message)
+            )
         return McpError(N_("The MCP server {server} refused: {detail}"), code="refused", server=server, detail=_short(inner.message))
     if isinstance(inner, ValidationError | ValueError | TypeError | KeyError | RecursionError):
-        said = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")
-        return McpError(said, code="protocol", server=server, detail=_short(_first(inner)))
+        message = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")
+        return McpError(message, code="protocol", server=server, detail=_short(_first(inner)))
     if isinstance(inner, TimeoutError):
         return McpError(N_("The MCP server {server} did not answer in time."), code="timeout", recoverable=True, server=server)
     if (known := _unreachable(inner)) is not None:
         return McpError(known, code="unreachable", recoverable=True, server=server)
-    said = N_("The MCP server {server} cannot be reached: {detail}")
-    return McpError(said, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
+    message = N_("The MCP server {server} cannot be reached: {detail}")
+    return McpError(message, code="unreachable", recoverable=True, server=server, detail=_short(str(inner) or type(inner).__name__))
 
 
 def _unreachable(error: BaseException) -> str | None:
@@ -96,18 +98,18 @@ def _unreachable(error: BaseException) -> str | None:
 
 def timed_out(server: str, seconds: float) -> McpError:
     """The error for a request that timed out after ``seconds``."""
-    said = N_("The MCP server {server} did not answer within {seconds} seconds.")
-    return McpError(said, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
+    message = N_("The MCP server {server} did not answer within {seconds} seconds.")
+    return McpError(message, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
 
 
 def too_large(server: str) -> McpError:
-    said = N_("The MCP server {server} sent more than {megabytes} MB at once.")
-    return McpError(said, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
+    message = N_("The MCP server {server} sent more than {megabytes} MB at once.")
+    return McpError(message, code="too_large", server=server, megabytes=LONGEST_ANSWER // 1024**2)
 
 
 def too_many_values(server: str) -> McpError:
-    said = N_("The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less.")
-    return McpError(said, code="too_large", server=server, count=MOST_VALUES)
+    message = N_("The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less.")
+    return McpError(message, code="too_large", server=server, count=MOST_VALUES)
 
 
 def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> McpError | None:
@@ -118,40 +120,42 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
     if why == "values":
         return too_many_values(server)
     if why == "requests":
-        said = N_("The connection to the MCP server {server} was closed: it made more than {count} requests without waiting for answers.")
-        return McpError(said, code="flood", server=server, count=MOST_ASKED)
+        message = N_(
+            "The connection to the MCP server {server} was closed: it made more than {count} requests without waiting for answers."
+        )
+        return McpError(message, code="flood", server=server, count=MOST_ASKED)
     return None
 
 
 def defines_too_much(server: str, megabytes: int) -> McpError:
     """The error for a list of tools that is too large to use."""
-    said = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
-    return McpError(said, code="too_large", server=server, megabytes=megabytes)
+    message = N_("The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used.")
+    return McpError(message, code="too_large", server=server, megabytes=megabytes)
 
 
 def not_started(server: str, command: str, detail: McpError) -> McpError:
     """The error for a program that cannot be run; ``detail`` is the translatable reason."""
-    said = N_("The MCP server {server} cannot be started with {command}: {detail}")
-    return McpError(said, code="not_started", server=server, command=shorten(command, 100), detail=detail)
+    message = N_("The MCP server {server} cannot be started with {command}: {detail}")
+    return McpError(message, code="not_started", server=server, command=shorten(command, 100), detail=detail)
 
 
 def died(server: str, ended: Ended) -> McpError:
     """The error for a program that ended, with its last output."""
     detail = _short(ended.last_words.splitlines()[-1]) if ended.last_words else "-"
     if ended.why == "noise":
-        said = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
-        return McpError(said, code="noise", server=server, detail=detail)
+        message = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
+        return McpError(message, code="noise", server=server, detail=detail)
     if ended.why:
-        said = N_("The program of the MCP server {server} was ended because it used too much ({why}): {detail}")
-        return McpError(said, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
-    said = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
-    return McpError(said, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
+        message = N_("The program of the MCP server {server} was ended because it used too much ({why}): {detail}")
+        return McpError(message, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
+    message = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
+    return McpError(message, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
 
 
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
     """The error while a server that keeps failing is not restarted."""
-    said = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
-    return McpError(said, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
+    message = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
+    return McpError(message, code="circuit_open", recoverable=True, server=server, seconds=max(1, round(seconds)), detail=reason or "-")
 
 
 def _innermost(error: BaseException) -> BaseException:

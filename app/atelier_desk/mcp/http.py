@@ -86,7 +86,7 @@ async def talk(
         answered.why = why
         over()
 
-    async def look(response: httpx2.Response) -> None:
+    async def on_response(response: httpx2.Response) -> None:
         if response.status_code >= 400:
             answered.status = response.status_code
             answered.unauthorized |= response.status_code == 401
@@ -104,7 +104,7 @@ async def talk(
     sent = {"accept-encoding": "gzip", **headers}
     routes = routed_transport(httpx2)
     async with (
-        httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [look]}) as client,
+        httpx2.AsyncClient(transport=routes, headers=sent, timeout=timeout, auth=auth, event_hooks={"response": [on_response]}) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
         asked = limits.RequestLimit()

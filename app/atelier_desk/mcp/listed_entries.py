@@ -90,11 +90,11 @@ class Entries:
 
     def _usable(self, method: str, version: str, entry: object) -> bool:
         key, kind = _LISTS[method]
-        said = entry if isinstance(entry, dict) else {}
-        name = said.get("name") or said.get("uri") or said.get("uriTemplate") or ""
+        fields = entry if isinstance(entry, dict) else {}
+        name = fields.get("name") or fields.get("uri") or fields.get("uriTemplate") or ""
         why = _problem(method, version, key, entry)
         if kind == "tool" and not why:
-            why = self._problem_of_tool(name, said, version)
+            why = self._problem_of_tool(name, fields, version)
         if why:
             self.reject(kind, name if isinstance(name, str) else "", why)
         return not why

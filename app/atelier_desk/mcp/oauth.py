@@ -198,8 +198,8 @@ def checked_address(url: str, server: str) -> str:
     """
     parts = urlsplit(url)
     if not (parts.scheme == "https" and parts.hostname) and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        said = N_("The sign-in page of the MCP server {server} cannot be opened: {detail}")
-        raise McpError(said, code="sign_in_failed", server=server, detail=url[:100])
+        message = N_("The sign-in page of the MCP server {server} cannot be opened: {detail}")
+        raise McpError(message, code="sign_in_failed", server=server, detail=url[:100])
     return url
 
 
@@ -227,10 +227,10 @@ class OAuthReach:
         if self._own is None:
             self._own = await self._inside(own)
         if not self._own and (asked.scheme != "https" or await self._inside(asked)):
-            said = N_(
+            message = N_(
                 "The MCP server {server} redirects its sign-in to {address}, which is not a public https server: it was not contacted."
             )
-            raise McpError(said, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
+            raise McpError(message, code="sign_in_failed", server=self._server.name, address=f"{asked.scheme}://{asked.netloc}"[:200])
 
     async def _inside(self, parts: SplitResult) -> bool:
         """Whether a machine is in the local network, by its name or any of its addresses."""

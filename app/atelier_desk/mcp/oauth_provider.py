@@ -98,8 +98,8 @@ class Provider(OAuthClientProvider):
         if response.status_code < 500 and response.status_code != _BUSY:
             return
         if asked.method == "POST":
-            said = N_("The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try again later.")
-            raise McpError(said, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code)
+            message = N_("The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try again later.")
+            raise McpError(message, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code)
 
     async def _check_rights(self, response: httpx2.Response) -> None:
         if response.status_code != 403 or extract_field_from_www_auth(response, "error") != "insufficient_scope":
@@ -108,8 +108,8 @@ class Provider(OAuthClientProvider):
             return
         await self._stored.note(challenge=response.headers.get("www-authenticate", "")[:LONGEST_CHALLENGE])
         scope = shorten(extract_scope_from_www_auth(response) or "-", 200)
-        said = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
-        raise McpError(said, code="sign_in", server=self._server.name, scope=scope)
+        message = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
+        raise McpError(message, code="sign_in", server=self._server.name, scope=scope)
 
     def _name_scopes(self, response: httpx2.Response) -> None:
         """Replace the scopes the server names with those a person entered, where the SDK reads them."""
@@ -161,8 +161,8 @@ async def auth(server: McpServer, kept: oauth.StoredTokens, *, told: Callable[[s
         try:
             values = await asking.answer()
         except TimeoutError:
-            said = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
-            raise McpError(said, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
+            message = N_("Nobody signed in to the MCP server {server} within {seconds} seconds.")
+            raise McpError(message, code="sign_in_failed", server=server.name, seconds=round(oauth.WAIT_S)) from None
         if values.get("error") == "access_denied" and not values.get("error_description"):
             raise McpError(
                 N_("Signing in to the MCP server {server} was refused in the browser."), code="sign_in_failed", server=server.name

@@ -58,20 +58,22 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
         if name is not None:
             values[name] = value[len(name) + 1 :]
         elif (found := re.match(r"([A-Za-z_][\w-]*)=", value)) or not names:
-            said = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
-            raise UsageError(said, prompt=prompt.call, server=server, given=found[1] if found else value[:80], takes=arguments_text(prompt))
+            message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+            raise UsageError(
+                message, prompt=prompt.call, server=server, given=found[1] if found else value[:80], takes=arguments_text(prompt)
+            )
         else:
             plain.append(value)
     free = [name for name in names if name not in values]
     if plain and not free:
-        said = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
-        raise UsageError(said, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
+        message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+        raise UsageError(message, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
     for place, name in enumerate(free[: len(plain)]):
         values[name] = " ".join(plain[place:]) if place == len(free) - 1 else plain[place]
     missing = ", ".join(each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip())
     if missing:
-        said = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
-        raise UsageError(said, prompt=prompt.call, server=server, missing=missing, takes=arguments_text(prompt))
+        message = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
+        raise UsageError(message, prompt=prompt.call, server=server, missing=missing, takes=arguments_text(prompt))
     return values
 
 

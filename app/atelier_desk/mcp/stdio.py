@@ -75,8 +75,8 @@ async def talk(order: Order, ended: Ended, over: Callable[[], None], entries: En
                     if (wanted := _ID.search(line[:_BEGIN])) is not None:
                         # An answer that cannot be parsed, such as one nested without end: its caller gets an
                         # error now.
-                        said = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
-                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=said)))
+                        error = ErrorData(code=UNREADABLE, message="an answer that cannot be read")
+                        await into.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(wanted[1]), error=error)))
                     noise += 1
                     log.info("an MCP server printed a line that is no message: %s", line[:200].decode("utf-8", "replace"))
                     if noise > MOST_NOISE:

@@ -67,11 +67,11 @@ def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str
     given = {name: value.strip() for name, value in values.items() if value.strip()}
     known = ", ".join(template.variables) or "-"
     if unknown := [name for name in given if name not in template.variables]:
-        said = N_("The address {uri} of the MCP server {server} has no part {name}. It has: {known}.")
-        raise UsageError(said, uri=template.uri, server=server, name=unknown[0], known=known)
+        message = N_("The address {uri} of the MCP server {server} has no part {name}. It has: {known}.")
+        raise UsageError(message, uri=template.uri, server=server, name=unknown[0], known=known)
     if missing := [name for name in template.variables if name not in given and name not in template.optional]:
-        said = N_("The address {uri} of the MCP server {server} needs {names}.")
-        raise UsageError(said, uri=template.uri, server=server, names=", ".join(missing))
+        message = N_("The address {uri} of the MCP server {server} needs {names}.")
+        raise UsageError(message, uri=template.uri, server=server, names=", ".join(missing))
     uri = UriTemplate.parse(template.uri).expand(given)
     if len(uri) > LONGEST:
         raise UsageError(N_("The address is longer than {most} characters."), most=LONGEST)

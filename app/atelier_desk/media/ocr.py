@@ -55,8 +55,8 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
 
     Image.MAX_IMAGE_PIXELS = PIXELS
     try:
-        said = size_of(lambda offset, count: data[offset : offset + count])
-        if said is not None and said[0] * said[1] > PIXELS:  # some readers allocate the pixels when they open a file
+        size = size_of(lambda offset, count: data[offset : offset + count])
+        if size is not None and size[0] * size[1] > PIXELS:  # some readers allocate the pixels when they open a file
             raise Refused("bomb")
         picture = Image.open(BytesIO(data), formats=FORMATS)
     except Image.DecompressionBombError:
@@ -64,9 +64,9 @@ def text_of(data: bytes, languages: str) -> dict[str, Any]:
     except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
         raise Refused("not_a_picture") from None
     pages: list[dict[str, Any]] = []
-    begun = time.process_time()
+    started = time.process_time()
     for number in range(PAGES if picture.format == "TIFF" else 1):
-        if number and (time.process_time() - begun > PAGES_S or not _turned(picture, number)):
+        if number and (time.process_time() - started > PAGES_S or not _turned(picture, number)):
             break
         try:
             pages.append(_page(picture, languages))

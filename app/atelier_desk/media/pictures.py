@@ -43,12 +43,12 @@ def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
     """The image within ``side`` pixels and ``most`` bytes, of one of the media types ``kinds``."""
     from PIL import Image
 
-    kind, said = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
+    kind, size = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
     if not kind:
         raise Refused("not_a_picture")
-    if said is None:
+    if size is None:
         raise Refused("broken")
-    if said[0] * said[1] > PICTURE_PIXELS:  # some readers allocate the pixels when they open a file
+    if size[0] * size[1] > PICTURE_PIXELS:  # some readers allocate the pixels when they open a file
         raise Refused("bomb")
     Image.MAX_IMAGE_PIXELS = PICTURE_PIXELS
     try:
@@ -58,8 +58,8 @@ def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
         picture.load()
     except _FAULTS:
         raise Refused("broken") from None
-    if kind in kinds and not turned and max(said) <= side and len(data) <= most and picture.mode in _PLAIN_MODES:
-        return Reply({"media_type": kind, "width": said[0], "height": said[1]})
+    if kind in kinds and not turned and max(size) <= side and len(data) <= most and picture.mode in _PLAIN_MODES:
+        return Reply({"media_type": kind, "width": size[0], "height": size[1]})
     return _converted(picture, side, most)
 
 

@@ -45,8 +45,8 @@ _MODES = frozenset(mode.value for mode in ApprovalMode)
 
 def decision(entry: AuditEntry) -> str:
     """The decision about a call and, if a person was asked, who made it."""
-    said = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
-    return _("{decision}, with other arguments", decision=said) if entry.edited else said
+    text = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
+    return _("{decision}, with other arguments", decision=text) if entry.edited else text
 
 
 _DECIDERS = {"user": N_("You"), "timeout": N_("Nobody in time"), "nobody": N_("Nobody available"), "stop": N_("The run was stopped")}

@@ -22,14 +22,14 @@ def always_text(where: Holds, what: str) -> str:
 
 def where_text(where: Holds, name: str = "") -> str:
     """Scope of a rule; ``name`` is that of its workflow or agent, by default its id."""
-    said = {
+    texts = {
         RuleScope.RUN: N_("In one run"),
         RuleScope.WORKFLOW: N_("In the workflow {name}"),
         RuleScope.FOLDER: N_("In the folder {name}"),
         RuleScope.AGENT: N_("For the agent {name}"),
         RuleScope.ALWAYS: N_("Everywhere"),
     }
-    return _(said[where.scope], name=name or where.scope_id)
+    return _(texts[where.scope], name=name or where.scope_id)
 
 
 REASONS = {

@@ -40,30 +40,30 @@ def where(row: ListedSkill) -> str:
 
 def called_by(row: ListedSkill) -> str:
     """Who can use it; empty when it cannot be used."""
-    said = row.found.text
-    if said is None:
+    text = row.found.text
+    if text is None:
         return ""
-    if said.by_model:
-        return _("agents, and you with /{name}", name=row.name) if said.by_person else _("agents")
-    return _("you, with /{name}", name=row.name) if said.by_person else _("nobody")
+    if text.by_model:
+        return _("agents, and you with /{name}", name=row.name) if text.by_person else _("agents")
+    return _("you, with /{name}", name=row.name) if text.by_person else _("nobody")
 
 
 def remarks(row: ListedSkill) -> list[str]:
     """Problems and notes, one sentence each."""
-    said = row.found.text
+    text = row.found.text
     out = [] if row.found.problem is None else [row.found.problem.localized(_)]
     if row.shadowed_by:
         out.append(_("Another one of this name comes first: {file}", file=row.shadowed_by))
-    if said is not None:
-        out += [warning.localized(_) for warning in said.warnings]
-        if said.allowed:
-            out.append(_(ADVISORY, tools=", ".join(said.allowed)))
-        if said.ignored:
-            out.append(_("Ignored here: {fields}.", fields=", ".join(said.ignored)))
-        if has_commands(said.body):
+    if text is not None:
+        out += [warning.localized(_) for warning in text.warnings]
+        if text.allowed:
+            out.append(_(ADVISORY, tools=", ".join(text.allowed)))
+        if text.ignored:
+            out.append(_("Ignored here: {fields}.", fields=", ".join(text.ignored)))
+        if has_commands(text.body):
             out.append(_("Commands in !`…` are not run when it is called: agents run them like any other, as permissions allow."))
-        if said.paths:
-            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(said.paths)))
-        if said.compatibility:
-            out.append(_("Needs: {what}", what=said.compatibility))
+        if text.paths:
+            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(text.paths)))
+        if text.compatibility:
+            out.append(_("Needs: {what}", what=text.compatibility))
     return out

@@ -43,9 +43,9 @@ _FORMATS = {
 def problem(form: Form, name: str, code: str) -> UsageError:
     """The error for a result of ``Form.problems``."""
     field = next((each for each in form.fields if each.name == name), None)
-    said: dict[str, Any] = {"field": name, "names": ", ".join(each.name for each in form.fields) or _("none")}
+    params: dict[str, Any] = {"field": name, "names": ", ".join(each.name for each in form.fields) or _("none")}
     if field is not None:
-        said |= {
+        params |= {
             "field": field.label,
             "choices": ", ".join(each.title for each in field.choices[:20]),
             "least": _figure(field.least),
@@ -53,7 +53,7 @@ def problem(form: Form, name: str, code: str) -> UsageError:
             "shortest": field.shortest,
             "longest": field.upper_length,
         }
-    return UsageError(_PROBLEMS[code], code="form", **said)
+    return UsageError(_PROBLEMS[code], code="form", **params)
 
 
 def hint(field: FormField) -> str:

@@ -84,11 +84,11 @@ def shorten(text: str, most: int, *, at_word: bool = False) -> str:
     """
     if len(text) <= most:
         return text
-    kept = text[: max(0, most - 1)]
+    shortened = text[: max(0, most - 1)]
     if at_word:
-        end = kept.rfind(" ")
-        kept = (kept[:end] if end > most // 2 else kept).rstrip(" ,;:.-")
-    return kept + "…"
+        end = shortened.rfind(" ")
+        shortened = (shortened[:end] if end > most // 2 else shortened).rstrip(" ,;:.-")
+    return shortened + "…"
 
 
 _RAW_BYTE = re.compile("(?<![\ud800-\udbff])[\udc80-\udcff]")

@@ -221,11 +221,11 @@ class _Session:
         lacking = [each.name for each in found if each.default is None and each.name not in values]
         for each in lacking:
             self._prompt = f"{each}: "
-            said = await self._out.ask(self._prompt)
+            line = await self._out.ask(self._prompt)
             self._prompt = PROMPT
-            if not (said or "").strip():
+            if not (line or "").strip():
                 break
-            values[each] = (said or "").strip()
+            values[each] = (line or "").strip()
         return f"/{name} {joined_by_name(values)}" if lacking else typed
 
     async def _attach(self, name: str) -> None:

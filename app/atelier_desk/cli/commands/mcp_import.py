@@ -45,8 +45,8 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
             answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}
             missing = [ask.name for ask in each.open if ask.key not in answers]
             if missing:
-                said = N_("The MCP server {server} needs values: {options}")
-                raise UsageError(said, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
+                message = N_("The MCP server {server} needs values: {options}")
+                raise UsageError(message, server=each.name, options=" ".join(f"--value {name}=…" for name in missing))
             await need_mcp_keyring(atelier, completed(each, answers)[1])
             status = await atelier.mcp_import.add(each, answers, bundle_file=bundle)
             added.append(described(status))

@@ -82,5 +82,5 @@ def _price(value: float | None) -> str:
 
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
-    said = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
-    return Result({"agents": changed}, said)
+    message = _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed)) if changed else _("It is used already.")
+    return Result({"agents": changed}, message)

@@ -43,7 +43,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
     rows = ((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last(rule)) for rule in found)
     return Result(
-        [rule.model_dump(mode="json") | said for rule, said in zip(found, more, strict=True)],
+        [rule.model_dump(mode="json") | fields for rule, fields in zip(found, more, strict=True)],
         Table((_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")), rows),
         (Note(_never_matches(rule.text, why), "warn") for rule in found if (why := _never(never, rule.text))),
     )
@@ -70,8 +70,8 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     status = report(out, _rules(await atelier.permissions.add(rule)))
     if away:
         out.note(_("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away), "warn")
-    elif said := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
-        out.note(_never_matches(rule.text, said), "warn")
+    elif reason := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
+        out.note(_never_matches(rule.text, reason), "warn")
     return status
 
 
@@ -101,7 +101,7 @@ async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     mode = mode_of(arguments.profile)
-    said = await atelier.permissions.test(
+    verdict = await atelier.permissions.test(
         arguments.tool,
         parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments),
         workspace=tuple(str(path_of(out, folder).resolve()) for folder in arguments.workspace),
@@ -109,7 +109,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         agent=arguments.agent,
         mode=mode,
     )
-    return Result(said, verdict_text(said, mode))
+    return Result(verdict, verdict_text(verdict, mode))
 
 
 async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -136,8 +136,8 @@ async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Exit status 0 when the server answers, else 1."""
     health = await atelier.providers.test(arguments.name)
-    said = _verdict(arguments.name, health)
-    return Result(health, said) if health.ok else Result(health, Note(said, "error"), status=FAILED)
+    text = _verdict(arguments.name, health)
+    return Result(health, text) if health.ok else Result(health, Note(text, "error"), status=FAILED)
 
 
 def _verdict(name: str, health: ProviderHealth) -> str:
@@ -163,10 +163,10 @@ async def models(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Say where keys are stored, after turning the key file on or off when requested."""
     store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
-    said = {
+    texts = {
         KeyPlace.KEYRING: N_("Keys are kept in the system keyring."),
         KeyPlace.FILE: N_("Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave it out."),
         KeyPlace.MEMORY: N_("No system keyring found, and no file of keys: keys are lost when Atelier closes."),
     }
     path = store.file if store.place is KeyPlace.FILE else None
-    return Result({"place": store.place.value, "file": path}, _(said[store.place], path=store.file))
+    return Result({"place": store.place.value, "file": path}, _(texts[store.place], path=store.file))

@@ -28,15 +28,15 @@ async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if arguments.workflow and arguments.all:
         raise UsageError(N_("Give a workflow or --all, not both."))
     raised = _amounts(arguments.raised)
-    begun, statuses = out.request.run_id if out.request.again else "", []
-    if begun:
+    run_id, statuses = out.request.run_id if out.request.again else "", []
+    if run_id:
         given = arguments if await _nothing_since(atelier, out.request) else None
-        statuses.append(await continue_stream(atelier, arguments, out, await atelier.repos.runs.get(begun), given))
+        statuses.append(await continue_stream(atelier, arguments, out, await atelier.repos.runs.get(run_id), given))
         if not arguments.all:
             return statuses[0]
     people = await Responders.create(atelier, out, arguments)
     workflow = await atelier.workflows.get(arguments.workflow) if arguments.workflow else None
-    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != begun]
+    alive = [run for run in await atelier.repos.runs.alive() if run.parent_run_id is None and run.id != run_id]
     if workflow is not None:
         alive = [run for run in alive if run.workflow_id == workflow.id] or await _failed(atelier, workflow)
     # A run already at work in the data folder's process needs nobody: prefer the latest of the others.

@@ -124,7 +124,7 @@ class CallRequestBroker:
         question = _question(state, self._call_id, spec, new_id(), self._env.clock.now())
         over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-        def heard(event: StreamEvent) -> None:
+        def on_event(event: StreamEvent) -> None:
             if event.chunk_type is ChunkType.USER_QUESTION_COMPLETE and event.data.get("question_id") == question.id and not over.done():
                 over.set_result(None)
 
@@ -136,7 +136,7 @@ class CallRequestBroker:
                 raise LimitError(N_("{count} questions are waiting already; no more are asked."), count=len(now.questions))
             return [QuestionAsked(question=question)]
 
-        unsubscribe = self._env.bus.subscribe(heard, state.workflow_id)
+        unsubscribe = self._env.bus.subscribe(on_event, state.workflow_id)
         try:
             await self._env.journal.append_if(self._handle, decide)
             await over

@@ -242,11 +242,11 @@ class MemoryExtraction:
             if isinstance(made, SkipReason):
                 return made
             memories = await self._new(live.handle.current, facts_of(made.text), known)
-            sought = MemoryExtractionDone(
+            done = MemoryExtractionDone(
                 count=len(memories), provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
             )
             # Usage first: if the workflow was deleted meanwhile, this raises, and nothing is proposed.
-            await self._env.journal.append(live.handle, sought)
+            await self._env.journal.append(live.handle, done)
         if self._failed.pop(live.handle.run_id, None) is not None:
             self._env.bus.changed("memory", live.handle.run_id)
         self._env.bus.changed("workflow", live.handle.workflow_id)

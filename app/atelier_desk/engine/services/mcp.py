@@ -332,15 +332,17 @@ class McpService:
             if now is None:
                 raise McpError(N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool)
             if definitions.digest(now) != digest:
-                said = N_(
+                message = N_(
                     "The MCP server {server} changed the description of {tool}. The call was not made; the "
                     "user is asked about the next one."
                 )
-                raise McpError(said, code="altered", server=server, tool=tool)
+                raise McpError(message, code="altered", server=server, tool=tool)
             if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):
                 # A model was tricked into sending one: a server only gets the secrets its owner gave it.
-                said = N_("The call of {tool} was not made: its arguments contain a secret that the MCP server {server} must not receive.")
-                raise McpError(said, code="secret_sent", server=server, tool=tool)
+                message = N_(
+                    "The call of {tool} was not made: its arguments contain a secret that the MCP server {server} must not receive."
+                )
+                raise McpError(message, code="secret_sent", server=server, tool=tool)
             self._watch.begin()
             return await mcp_calls.call(connection, serving, tool, arguments, context)
 

@@ -62,15 +62,15 @@ class MediaService:
         if settings.images_model and not settings.images:
             raise UsageError(N_("The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."))
         await self._check_vision_model(settings.sees)
-        kept = True
+        persistent = True
         for service, key in (keys or {}).items():
             if service not in KEYED:
                 raise UsageError(N_("No key is stored for {service}."), service=service)
-            kept = await asyncio.to_thread(self._context.vault.set, entry(service), key) and kept
+            persistent = await asyncio.to_thread(self._context.vault.set, entry(service), key) and persistent
         await self._context.settings.update(media=settings)
         if keys:
             self._context.bus.changed("settings", "media")
-        return kept
+        return persistent
 
     async def _check_vision_model(self, sees: str) -> None:
         name = sees.partition("/")[0]

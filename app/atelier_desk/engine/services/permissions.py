@@ -193,8 +193,8 @@ class PermissionService:
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
         folder = first(really(tuple(workspace)))
-        standing = (rule for rule in await self.rules() if not rule.held)
-        holding = tuple(rule for rule in standing if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
+        active = (rule for rule in await self.rules() if not rule.held)
+        holding = tuple(rule for rule in active if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder))
         state = await self._state(mode, workspace, holding, agent_id)
         own = (self._context.datadir.root.resolve().as_posix(),)
         if unreachable(state, found, described) is not None:
@@ -296,8 +296,8 @@ class PermissionService:
             return
         for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:
             if covers_example(read, example) is not wanted:
-                said = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
-                raise UsageError(said, code="example", rule=rule.text, example=example)
+                message = N_("The rule “{rule}” does not cover “{example}”.") if wanted else N_("The rule “{rule}” covers “{example}”.")
+                raise UsageError(message, code="example", rule=rule.text, example=example)
 
     async def _state(self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = "") -> RunState:
         from atelier_desk.engine.run.reducer.state import RunState

@@ -64,8 +64,8 @@ class PromptService:
     async def _store(self, draft: PromptDraft, id: str | None, tainted: tuple[str, ...]) -> Prompt:
         found = len(arguments.variables(draft.content))
         if found > limits.PROMPT_VARIABLES:
-            said = N_("The prompt has {count} variables; at most {most} are allowed.")
-            raise LimitError(said, count=found, most=limits.PROMPT_VARIABLES)
+            message = N_("The prompt has {count} variables; at most {most} are allowed.")
+            raise LimitError(message, count=found, most=limits.PROMPT_VARIABLES)
         repo = self._context.repos.prompts
         old = None if id is None else await repo.get(id)
         other = await repo.named(draft.name)
@@ -148,8 +148,8 @@ class PromptService:
         return Invocation(kind="prompt", use=use, source="", text=_filled(prompt, values), arguments=given.strip(), read=read)
 
     async def _free_name(self, name: str) -> str:
-        taken = {prompt.name.casefold() for prompt in await self.list()}
-        return next(each for each in _numbered(name) if each.casefold() not in taken)
+        names_in_use = {prompt.name.casefold() for prompt in await self.list()}
+        return next(each for each in _numbered(name) if each.casefold() not in names_in_use)
 
 
 def _numbered(name: str) -> Iterable[str]:
@@ -172,6 +172,6 @@ def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
         raise UsageError(MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example)
     length = arguments.length_with(prompt.content, values)
     if length > limits.MESSAGE:
-        said = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
-        raise LimitError(said, length=length, most=limits.MESSAGE)
+        message = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
+        raise LimitError(message, length=length, most=limits.MESSAGE)
     return arguments.with_values(prompt.content, values)

@@ -71,11 +71,11 @@ class WebService:
             raise UsageError(N_("A SearXNG server needs its address, such as https://search.example.org."))
         if settings.browser and await in_tool_thread(find, settings.browser) is None:
             raise UsageError(N_("There is no program that can be started at {path}. Leave it empty to detect one."), path=settings.browser)
-        kept = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True
+        persistent = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True
         await self._context.settings.update(web=settings)
         if key:
             self._context.bus.changed("settings", "web")
-        return kept
+        return persistent
 
     async def forget_key(self, service: str) -> None:
         """Delete a service's key, also from the keyring."""

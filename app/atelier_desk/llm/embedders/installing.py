@@ -204,5 +204,5 @@ def _constraints() -> Path:
 
 def _environment() -> dict[str, str]:
     """Return pip's environment: ignores packages from elsewhere, and makes the progress parsable."""
-    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    return {**kept, "PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}
+    variables = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    return {**variables, "PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0", "PYTHONUNBUFFERED": "1", "PYTHONUTF8": "1"}

@@ -173,8 +173,8 @@ class Downloads:
             )
         except Exception as error:  # it must not seem to run after its task has ended
             log.exception("the download of %s failed", entry.id)
-            said = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
-            self._fail(entry, ProviderError(said, code="connection", recoverable=True, reason=type(error).__name__))
+            message = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
+            self._fail(entry, ProviderError(message, code="connection", recoverable=True, reason=type(error).__name__))
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
         """Receive the missing part. If the server refuses to resume, it starts over."""

@@ -51,12 +51,12 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
         UsageError: it describes none.
     """
     server = manifest.get("server") if isinstance(manifest, Mapping) else None
-    said = server.get("mcp_config") if isinstance(server, Mapping) else None
-    if not isinstance(server, Mapping) or not isinstance(said, Mapping):
+    config = server.get("mcp_config") if isinstance(server, Mapping) else None
+    if not isinstance(server, Mapping) or not isinstance(config, Mapping):
         raise UsageError(N_("{file} is not a bundle: its manifest names no server."), file=file)
-    overrides = said.get("platform_overrides")
+    overrides = config.get("platform_overrides")
     mine = overrides.get(_PLATFORMS.get(sys.platform, "linux")) if isinstance(overrides, Mapping) else None
-    said = {**said, **(mine if isinstance(mine, Mapping) else {})}
+    config = {**config, **(mine if isinstance(mine, Mapping) else {})}
     asks: dict[str, Ask] = {}
     variables: dict[str, str] = {}
     wanted = mapping(manifest.get("user_config"))
@@ -81,15 +81,15 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
         variables[name] = "" if secret else default
         return name
 
-    env = {name: filled(text) for name, text in texts(said.get("env")).items()}
-    arguments = [filled(text_of(each)) for each in rows(said.get("args")) if isinstance(each, str | int | float)]
+    env = {name: filled(text) for name, text in texts(config.get("env")).items()}
+    arguments = [filled(text_of(each)) for each in rows(config.get("args")) if isinstance(each, str | int | float)]
     platforms = mapping(manifest.get("compatibility")).get("platforms")
     notes: list[AtelierError] = []
     if isinstance(platforms, list) and platforms and sys.platform not in platforms:
         notes.append(UsageError(N_("It only supports {platforms}."), platforms=", ".join(map(str, platforms))))
     return build(
         text_of(manifest.get("name") or "") or Path(file).stem, "mcpb", text_of(manifest.get("description") or ""),
-        asks=asks.values(), warnings=notes, transport="stdio", command=filled(text_of(said.get("command") or "")),
+        asks=asks.values(), warnings=notes, transport="stdio", command=filled(text_of(config.get("command") or "")),
         args=tuple(arguments), env={**variables, **env}, folder=str(folder),
     )  # fmt: skip
 

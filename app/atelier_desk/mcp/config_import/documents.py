@@ -93,17 +93,17 @@ def of_value(value: Any, source: str = "") -> list[FoundServer]:
         if isinstance(inner, Mapping):
             if key == "mcp" and isinstance(inner.get("servers"), Mapping):
                 inner = inner["servers"]
-            named = {str(name): said for name, said in inner.items() if _is_entry(said)}
+            named = {str(name): fields for name, fields in inner.items() if _is_entry(fields)}
             if named or not _is_entry(value):
-                return [entry(name, said, source, inputs) for name, said in named.items()]
+                return [entry(name, fields, source, inputs) for name, fields in named.items()]
     projects = value.get("projects")
     if isinstance(projects, Mapping):
         # Claude Code stores the servers of each project in one file.
-        return [each for said in projects.values() for each in of_value(said, source)]
+        return [each for project in projects.values() for each in of_value(project, source)]
     if _is_entry(value):
         return [entry(str(value.get("name") or _guess(value)), value, source, inputs)]
     if value and all(_is_entry(each) for each in value.values()):
-        return [entry(str(name), said, source, inputs) for name, said in value.items()]
+        return [entry(str(name), fields, source, inputs) for name, fields in value.items()]
     return []
 
 

@@ -86,8 +86,8 @@ class FoundServer:
 def name_of(text: str) -> str:
     """Make a valid server name from any text."""
     last = text.rstrip("/").rpartition("/")[2] or text
-    kept = _NOT_IN_NAMES.sub("-", last).strip("-")[:32].strip("-")
-    return kept or "server"
+    cleaned = _NOT_IN_NAMES.sub("-", last).strip("-")[:32].strip("-")
+    return cleaned or "server"
 
 
 def is_secret(name: str, text: str) -> bool:

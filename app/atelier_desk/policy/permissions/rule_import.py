@@ -139,11 +139,11 @@ def _opencode(found: dict[str, object]) -> Iterator[Line]:
 
     There the last matching rule wins, here the strictest: what a later rule relaxes must be written by hand.
     """
-    for key, said in found.items():
-        if isinstance(said, str):
-            yield _opencode_line(f"{key}: {said}", key, None, said)
-        elif isinstance(said, dict):
-            yield from _opencode_table(key, said)
+    for key, value in found.items():
+        if isinstance(value, str):
+            yield _opencode_line(f"{key}: {value}", key, None, value)
+        elif isinstance(value, dict):
+            yield from _opencode_table(key, value)
         else:
             yield _nothing(str(key), N_("neither allow, ask nor deny"))
 

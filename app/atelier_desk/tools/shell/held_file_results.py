@@ -77,14 +77,14 @@ def no_network(output: str, box: Mapping[str, object] | None) -> dict[str, str]:
 
 def of_repositories(guarded: Guarded) -> dict[str, object]:
     """Tell the model what was done to repositories; empty if nothing."""
-    said: dict[str, object] = {}
+    message: dict[str, object] = {}
     for name in _NOTES:
         names = _names(guarded, name)
         if names:
-            said |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
+            message |= {name: names[:_NAMED], **({f"{name}_total": len(names)} if len(names) > _NAMED else {})}
     notes = [UNCHECKED] if guarded.unchecked else []
-    notes += [note for name, note in _NOTES.items() if name in said]
-    return {**said, "note": " ".join(notes)} if notes else {}
+    notes += [note for name, note in _NOTES.items() if name in message]
+    return {**message, "note": " ".join(notes)} if notes else {}
 
 
 def parts(guarded: Guarded) -> tuple[TextPart, ...]:

@@ -130,9 +130,14 @@ def _environment(folder: Path) -> Mapping[str, str]:
 
     A browser could show what it finds there to a page, or prompt for a password.
     """
-    kept = {name: value for name, value in reader_environment().items() if not name.startswith("XDG_")}
+    variables = {name: value for name, value in reader_environment().items() if not name.startswith("XDG_")}
     homes = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
-    return {**kept, **dict.fromkeys(homes, str(folder)), "DBUS_SESSION_BUS_ADDRESS": "disabled:", "DBUS_SYSTEM_BUS_ADDRESS": "disabled:"}
+    return {
+        **variables,
+        **dict.fromkeys(homes, str(folder)),
+        "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+        "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
+    }
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:

@@ -200,13 +200,13 @@ class WorkspaceFiles:
                     folder=stat.S_ISDIR(info.st_mode),
                     temporary=temporary_name(),
                 )
-                with self._recorded(change) as done, self.store.trash_folder(change.id, make=True) as kept:
-                    trash.put(folder, name, kept, change.temporary)
+                with self._recorded(change) as done, self.store.trash_folder(change.id, make=True) as trash_folder:
+                    trash.put(folder, name, trash_folder, change.temporary)
                     # A large folder without an expected hash is not read a second time.
-                    found = before if change.folder and not was else transfer.digest_of(kept, trash.CONTENT)
+                    found = before if change.folder and not was else transfer.digest_of(trash_folder, trash.CONTENT)
                     if was and found != was:
                         try:
-                            trash.put_back(folder, name, kept, change.temporary)
+                            trash.put_back(folder, name, trash_folder, change.temporary)
                         except FileExistsError:
                             # The place is taken again: the file stays listed as deleted and can be restored.
                             self._give_up(folder, change, done, before=found, undoes="")
@@ -286,8 +286,8 @@ class WorkspaceFiles:
                         except BaseException:
                             transfer.delete(into, change.temporary)
                             raise
-                        beside = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
-                        other.rename(beside, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
+                        temporary_path = f"{target.path.rpartition('/')[0]}/{change.temporary}".lstrip("/")
+                        other.rename(temporary_path, other, target.path.rpartition("/")[0] + f"/{new}" if "/" in target.path else new)
                     changes.append(done(made=tuple(made), after=copied))
             return changes
 
@@ -337,8 +337,8 @@ class WorkspaceFiles:
                 made=made,
             )
             if after is None and before is not None:
-                with self.store.trash_folder(change.id, make=True) as kept:
-                    handle = os.open(trash.CONTENT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=kept)
+                with self.store.trash_folder(change.id, make=True) as trash_folder:
+                    handle = os.open(trash.CONTENT, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=trash_folder)
                     with os.fdopen(handle, "wb") as file:
                         file.write(before)
                         os.fchmod(handle, mode if mode is not None else 0o600)
@@ -450,14 +450,14 @@ class WorkspaceFiles:
         root = self.root(change.root)
         place = WorkspacePath(Path(change.root), change.path, change.path)
         above = change.path.rpartition("/")[0]
-        with self.lock, self.store.trash_folder(change.id) as kept:
+        with self.lock, self.store.trash_folder(change.id) as trash_folder:
             found = change.before
             try:
-                trash.verify(kept, change, self.store.trash(change.id))
+                trash.verify(trash_folder, change, self.store.trash(change.id))
             except ConflictError:
                 if not force:
                     raise
-                found = transfer.digest_of(kept, trash.CONTENT)
+                found = transfer.digest_of(trash_folder, trash.CONTENT)
             back = self._change(
                 author,
                 place,
@@ -474,7 +474,7 @@ class WorkspaceFiles:
                         if each in change.modes:
                             root.set_mode(each, change.modes[each])
                     with root.located(change.path, follow=False) as (folder, name):
-                        trash.bring_back(folder, name, kept, back.temporary, found)
+                        trash.bring_back(folder, name, trash_folder, back.temporary, found)
                 except BaseException:
                     for each in reversed(made):
                         with contextlib.suppress(AtelierError):

@@ -160,12 +160,12 @@ def _delete_undo_data(files: WorkspaceFiles, records: References, workflow_id: s
 
 def _delete_records(files: WorkspaceFiles, folder: Path) -> None:
     """Delete all data of an unknown workflow, except unreadable records, which are leftovers of their own."""
-    keep = {each.path.stem for each in (*files.store.references().unread, *files.held.unread()) if each.path.parent == folder}
-    if not keep:
+    protected = {each.path.stem for each in (*files.store.references().unread, *files.held.unread()) if each.path.parent == folder}
+    if not protected:
         delete_tree(folder)
         return
     for each in list(folder.iterdir()):
-        if each.name.removesuffix(ENDING) not in keep:
+        if each.name.removesuffix(ENDING) not in protected:
             delete_tree(each)
 
 

@@ -253,8 +253,8 @@ def _problem(error: ToolError) -> AtelierError:
         case "outside":
             return _OUTSIDE
         case "too_large":
-            said = N_("The file has {size} bytes; at most {most} are read.")
-            return UsageError(said, code="too_large", size=error.params.get("size", 0), most=BYTES)
+            message = N_("The file has {size} bytes; at most {most} are read.")
+            return UsageError(message, code="too_large", size=error.params.get("size", 0), most=BYTES)
         case "closed":
             return UsageError(N_("It belongs to the data of Atelier itself."), code="closed")
         case _:

@@ -102,8 +102,8 @@ def place_of(config: McpServer) -> tuple[object, ...]:
 
 def title_of(info: object) -> str:
     """Return a server's own title, on one line of at most 120 characters; empty if missing."""
-    said = getattr(info, "title", None) or getattr(info, "name", None) or ""
-    return shorten(" ".join(str(said).split()), 120)
+    title = getattr(info, "title", None) or getattr(info, "name", None) or ""
+    return shorten(" ".join(str(title).split()), 120)
 
 
 def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
