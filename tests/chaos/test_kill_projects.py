@@ -49,7 +49,7 @@ async def graph(data: Path, name: str) -> Graph:
         return sorted(names.values()), edges, texts - vectors, project.pending
 
 
-def test_what_was_cut_off_is_gone_on_with(tmp_path: Path) -> None:
+def test_what_was_cut_off_no_longer_exists_on_with(tmp_path: Path) -> None:
     chance = random.Random(7)
     code, data = tmp_path / "code", tmp_path / "data"
     code.mkdir()

@@ -33,7 +33,7 @@ def test_quietly_it_is_the_object_alone(cli: Cli, schema: str) -> None:
     assert (result.status, json.loads(result.out)) == (0, {"total": 3})
 
 
-def test_an_answer_that_never_fits_is_said_to(cli: Cli, schema: str) -> None:
+def test_an_answer_that_never_fits_is_reported_to(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, "-q", steps=["Three.", "Three!"])
     assert (result.status, result.out) == (0, "Three!\n")
     assert "The answer does not match its schema. It was kept as is. Problem: It is not JSON" in result.err
@@ -42,7 +42,7 @@ def test_an_answer_that_never_fits_is_said_to(cli: Cli, schema: str) -> None:
     assert [event["details"]["problem"][:14] for event in shown.of("misfit")] == ["It is not JSON"]
 
 
-def test_for_people_a_second_try_is_told_of(cli: Cli, schema: str) -> None:
+def test_for_people_a_second_try_is_reported_of(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, steps=["Three.", FITS])
     assert result.out.endswith(FITS + "\n")
     assert "Asked to answer again: the answer does not match its schema" in result.err

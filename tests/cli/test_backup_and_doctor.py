@@ -12,7 +12,7 @@ from tests.cli.conftest import Cli
 from tests.cli.test_commands import talk
 
 
-def test_backups_are_made_checked_and_put_back(cli: Cli, tmp_path: Path) -> None:
+def test_backups_are_made_checked_and_restored(cli: Cli, tmp_path: Path) -> None:
     workflow = talk(cli)
     made = cli("backup", "create", "b.zip", "--json")
     assert made.json["counts"]["workflow"] == 1

@@ -248,7 +248,7 @@ def test_a_called_tool_has_its_own_limits_and_uses_no_tokens(cli: Cli) -> None:
     assert (total["tokens_input"], total["tokens_output"]) == (0, 0)
 
 
-def test_states_and_risks_are_said_in_the_readers_words_and_kept_as_they_are_for_programs(cli: Cli) -> None:
+def test_states_and_risks_are_reported_in_the_readers_words_and_kept_as_they_are_for_programs(cli: Cli) -> None:
     arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
     assert cli("tools", "call", "UserQuestionTool", arguments).status == 5
     assert "vous attend" in cli("--lang", "fr", "workflows", "list").out
@@ -261,7 +261,7 @@ def test_states_and_risks_are_said_in_the_readers_words_and_kept_as_they_are_for
     assert {tool["risk"] for tool in cli("--lang", "fr", "tools", "list", "--json").json} <= {"low", "medium", "high"}
 
 
-def test_a_called_tool_that_asks_waits_and_goes_on_in_another_process(cli: Cli) -> None:
+def test_a_called_tool_that_asks_waits_and_continues_in_another_process(cli: Cli) -> None:
     arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
     assert cli("tools", "call", "UserQuestionTool", arguments).status == 5
     [asked] = cli("questions", "list", "--json").json
@@ -315,7 +315,7 @@ def test_a_person_asks_what_of_a_turn_is_to_be_remembered(cli: Cli) -> None:
     assert (refused.status, all(word in refused.err for word in ("off", "told", "always"))) == (2, True)
 
 
-def test_what_an_agent_wants_remembered_is_kept_and_changed(cli: Cli) -> None:
+def test_what_an_agent_wants_remembered_is_stored_and_changed(cli: Cli) -> None:
     add = {"operation": "add", "type": "user_pref", "content": "Likes herons"}
     run = cli("run", "go", steps=[[ToolCall(id="m", name="MemoryTool", arguments=add)], "Noted."])
     assert "1 proposed memory needs your approval: atelier memory proposed" in run.err
@@ -451,7 +451,7 @@ def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path)
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
 
 
-def test_a_data_folder_that_is_moved_under_a_command_is_told_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_data_folder_that_is_moved_under_a_command_is_reported_once(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = default_data_dir()
     real = WorkflowService.list
 

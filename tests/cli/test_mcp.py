@@ -112,7 +112,7 @@ def test_this_machines_programs_are_looked_through(cli: Cli, tmp_path: Path) -> 
     assert f"two  (Claude Code: {project}/.mcp.json)" in found.out
 
 
-def test_what_is_wrong_is_said_in_the_language_of_the_reader(cli: Cli) -> None:
+def test_what_is_wrong_is_reported_in_the_language_of_the_reader(cli: Cli) -> None:
     for line, said in (
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
         (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
@@ -130,7 +130,7 @@ def test_what_is_wrong_is_said_in_the_language_of_the_reader(cli: Cli) -> None:
     assert "ce programme n’existe pas" in lost.err, lost.err
 
 
-def test_a_stand_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_are_in_of_a_file_is_not_stored_as_a_value(cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("API_KEY", raising=False)
     command, arguments = plain().command
     file = tmp_path / "mcp.json"
@@ -186,7 +186,7 @@ def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
     assert (missing.status, "needs day" in missing.err) == (2, True)
 
 
-def test_a_program_beside_the_person_is_found_from_anywhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_next_to_the_person_is_found_from_anywhere(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "bin").mkdir()
     for name in ("bin/server", "data.json"):
         (tmp_path / name).write_text("#!/bin/sh\n")

@@ -59,7 +59,7 @@ def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli
     assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, unused")
 
 
-def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: Cli) -> None:
+def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_reported(cli: Cli) -> None:
     workflow = cli("run", "go", "--json", steps=["ok"]).events[0]["workflow_id"]
     added = cli("permissions", "add", "run_command(git log:*)", "--action", "allow", "--match", "git log -1", "--not-match", "git push")
     assert (added.status, added.out.split()[1:]) == (0, ["allow", "run_command(git", "log:*)"])
@@ -94,7 +94,7 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_said(cli: 
     assert (server.status, "There is no server github" in server.err) == (0, True)
 
 
-def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
+def test_which_rule_decides_a_call_is_reported_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
@@ -126,7 +126,7 @@ def test_which_rule_decides_a_call_is_said_and_nothing_is_run(cli: Cli, tmp_path
         assert said in refused.err, argv
 
 
-def test_rules_of_another_program_are_shown_line_by_line_and_then_taken_over(cli: Cli, tmp_path: Path) -> None:
+def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     file.write_text(json.dumps({"permissions": {"allow": ["Bash(npm run lint)"], "deny": ["Read(./secret/**)", "Nonsense(x)"]}}))
     shown = cli("permissions", "import", "settings.json", "--dry-run")

@@ -39,7 +39,7 @@ def test_prompts_are_added_listed_changed_and_removed(cli: Cli) -> None:
         assert refused.err
 
 
-def test_files_are_imported_and_what_is_not_taken_over_is_said(cli: Cli, tmp_path: Path) -> None:
+def test_files_are_imported_and_what_is_not_imported_is_reported(cli: Cli, tmp_path: Path) -> None:
     cli("prompts", "add", "greet", "--text", TEXT)
     file = tmp_path / "own.md"
     file.write_text(cli("prompts", "show", "greet").out)

@@ -18,7 +18,7 @@ CUT = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
 THOUGHT = ChatReply(reasoning="I should answer.")
 
 
-def test_a_cut_reply_is_said_and_the_command_that_goes_on_works(cli: Cli) -> None:
+def test_a_cut_reply_is_reported_and_the_command_that_continues_works(cli: Cli) -> None:
     model = ScriptedModel([CUT, " three."])
     result = cli("run", "count", steps=model)
     assert (result.status, result.out) == (0, "One, two,\n")

@@ -43,7 +43,7 @@ def status(desk: Desk) -> list[RunStatus]:
 
 
 @pytest.mark.parametrize("choice", ["closing-stop", "closing-next-start", "killed"])
-def test_what_works_goes_on_at_the_next_start_only_when_that_was_chosen(open_desk: OpenDesk, server: ModelServer, choice: str) -> None:
+def test_what_works_continues_at_the_next_start_only_when_that_was_chosen(open_desk: OpenDesk, server: ModelServer, choice: str) -> None:
     desk = at_work(open_desk, server)
     if choice == "killed":
         desk.close()

@@ -73,7 +73,7 @@ def test_every_text_follows_the_language_live(open_desk: OpenDesk) -> None:
 
 
 @pytest.mark.usefixtures("_marked_french")
-def test_the_language_is_kept(open_desk: OpenDesk) -> None:
+def test_the_language_is_stored(open_desk: OpenDesk) -> None:
     desk = open_desk()
     desk.action("language-french")
     desk.until(lambda: desk.engine(lambda a: a.settings.get()).language == "fr", "it is stored")

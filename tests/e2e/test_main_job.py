@@ -111,7 +111,7 @@ def grant(desk: Desk, folder: Path) -> FilesPane:
     return pane
 
 
-def test_a_failing_test_is_mended_and_taken_back(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
+def test_a_failing_test_is_repaired_and_undone(open_desk: OpenDesk, server: ModelServer, project: Path) -> None:
     server.script(
         GOAL,
         "Grant me the folder first.",

@@ -116,7 +116,7 @@ def test_the_step_bar_leaves_the_composer_where_it_is(open_desk: OpenDesk) -> No
     assert (composer.mapTo(desk.window, QPoint(0, 0)), composer.width()) == before
 
 
-def test_the_open_workflow_stays_marked_whatever_is_looked_at(open_desk: OpenDesk) -> None:
+def test_the_open_workflow_stays_marked_whatever_is_inspected(open_desk: OpenDesk) -> None:
     desk = open_desk(["One.", "Two."])
     converse(desk, ("Apples", "One."), ("Pears", "Two."))
     view = desk.find("workflow-list", QListView)

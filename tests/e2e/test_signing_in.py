@@ -71,7 +71,7 @@ class Page:
                 self.window.grab().save(str(Path(folder) / f"{button}-{words[:30]}.png"))
 
 
-def test_what_is_said_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_reported_of_a_sign_in(open_desk: OpenDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = signs_in(monkeypatch)
     with Guarded() as server:
         desk = open_desk([])

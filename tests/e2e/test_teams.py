@@ -151,7 +151,7 @@ def test_the_whole_team_is_stopped(open_desk: OpenDesk, server: ModelServer) -> 
     assert len(server.requests(GOAL)) == 1
 
 
-def test_a_team_is_paused_and_goes_on(open_desk: OpenDesk, server: ModelServer) -> None:
+def test_a_team_is_paused_and_continues(open_desk: OpenDesk, server: ModelServer) -> None:
     bea, cid = share_out(server)
     desk = open_team(open_desk, server)
     desk.send(GOAL)

@@ -133,7 +133,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything may be read")
-def test_a_file_one_may_not_read_is_told(tmp_path: Path) -> None:
+def test_a_file_one_may_not_read_is_reported(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("x")
     (tmp_path / "mine").chmod(0)
     with pytest.raises(UsageError, match="cannot be read"):
@@ -145,7 +145,7 @@ def test_a_name_with_line_ends_and_emoji_is_one_line(tmp_path: Path) -> None:
     assert attachments.read(tmp_path / "a\nb 🎈\u202e.txt").name == "a b 🎈 .txt"
 
 
-def test_a_link_is_what_it_leads_to_and_one_that_leads_nowhere_is_told(tmp_path: Path) -> None:
+def test_a_link_is_what_it_leads_to_and_one_that_leads_nowhere_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x", "utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "a.txt")
     (tmp_path / "loose").symlink_to(tmp_path / "gone")
@@ -225,7 +225,7 @@ def test_broken_files_never_end_in_anything_but_an_error_for_people(tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_document_goes_as_its_text_and_is_kept_whole(tmp_path: Path, name: str) -> None:
+def test_a_document_goes_as_its_text_and_is_stored_whole(tmp_path: Path, name: str) -> None:
     data = ALL[name]()
     (tmp_path / name).write_bytes(data)
     found = attachments.read(tmp_path / name)

@@ -50,7 +50,7 @@ async def test_a_healthy_machine(open_atelier: Opener) -> None:
         assert "--api-key-env" in found["keyring"].fix
 
 
-async def test_it_is_told_what_is_checked(open_atelier: Opener) -> None:
+async def test_it_is_informed_what_is_checked(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         begun: list[str] = []
         found = await checks(atelier, begin=begun.append)
@@ -97,7 +97,7 @@ async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, err
         assert found["database"].status == "ok"
 
 
-async def test_what_is_costly_to_load_is_only_looked_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
+async def test_what_is_costly_to_load_is_only_searched_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
     async with open_atelier(embedder=Broken(RuntimeError("loaded"))) as atelier:
         provider = await atelier.providers.provider("local")
         for deep in (False, True):

@@ -132,7 +132,7 @@ async def assert_consistent(atelier: Atelier, fork: Workflow) -> None:
     assert {node.run_id for node in tree.walk() if node.status not in NOT_STARTED} == set(rows)
 
 
-async def test_a_team_can_be_forked_at_every_event_and_goes_on_from_there(open_atelier: Opener) -> None:
+async def test_a_team_can_be_forked_at_every_event_and_continues_from_there(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)

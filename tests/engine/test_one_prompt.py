@@ -156,7 +156,7 @@ async def test_stop_returns_at_once_from_a_function_that_hangs_and_drops_its_res
         assert cancelled.is_set()
 
 
-async def test_a_run_that_waits_says_so_and_keeps_its_functions_until_it_is_over(open_atelier: Opener) -> None:
+async def test_a_run_that_waits_says_so_and_keeps_its_functions_until_it_has_ended(open_atelier: Opener) -> None:
     asks = calling("UserQuestionTool", operation="ask", question="Colour?", questionType="text")
     model = ScriptedModel([asks, calling("word_count", text="deep blue"), "Two."])
     async with open_atelier(model) as atelier:

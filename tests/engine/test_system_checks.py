@@ -21,7 +21,7 @@ from atelier_desk.workspace.processes import sandbox
         ("import time; time.sleep(600)", "fail", "Importing PySide6 takes too long."),
     ],
 )
-async def test_it_is_imported_elsewhere_and_what_is_wrong_is_said(
+async def test_it_is_imported_elsewhere_and_what_is_wrong_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, status: str, words: str
 ) -> None:
     if module:

@@ -97,7 +97,7 @@ async def test_a_damaged_row_is_named_and_left_out(kept: Repositories, table: st
 
 
 @pytest.mark.parametrize("table", ["agent", "provider", "mcp_server", "user_question", "approval_request", "memory"])
-async def test_who_asks_for_it_is_told_what_to_do(kept: Repositories, table: str) -> None:
+async def test_who_asks_for_it_is_informed_what_to_do(kept: Repositories, table: str) -> None:
     get = {"agent": kept.agents, "provider": kept.providers, "mcp_server": kept.mcp_servers, "user_question": kept.questions,
            "approval_request": kept.approvals, "memory": kept.memories}[table].get  # fmt: skip
     await get("a")
@@ -123,7 +123,7 @@ async def test_what_may_forbid_something_lets_no_agent_begin(kept: Repositories,
         assert part in str(refused.value)
 
 
-async def test_what_is_given_up_is_gone_and_all_else_stays(kept: Repositories) -> None:
+async def test_what_is_abandoned_no_longer_exists_and_all_else_stays(kept: Repositories) -> None:
     for table in CHANGES:
         await damage(kept, table)
     removed = await remove_damaged(kept.store)

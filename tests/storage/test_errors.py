@@ -76,7 +76,7 @@ def test_a_thrown_guard_becomes_not_found() -> None:
     assert error.params == {"what": "tool call", "id": "run:with:colons"}
 
 
-def test_what_is_not_there_is_said_in_a_sentence_of_its_own() -> None:
+def test_what_is_not_there_is_reported_in_a_sentence_of_its_own() -> None:
     for what, sentence in errors.NOT_THERE_OF.items():
         # No word of the kind is left to put into another language's sentence.
         assert errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence

@@ -39,7 +39,7 @@ async def test_neither_an_end_nor_a_cancellation_is_a_failure(caplog: pytest.Log
     assert not caplog.records
 
 
-async def test_a_task_is_kept_while_it_runs_though_nobody_holds_it() -> None:
+async def test_a_task_is_stored_while_it_runs_though_nobody_holds_it() -> None:
     over: list[str] = []
     waited_for: list[weakref.ref[asyncio.Future[None]]] = []
 

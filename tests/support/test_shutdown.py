@@ -49,7 +49,7 @@ def test_asked_again_it_ends_at_once() -> None:
     assert run("watch.start(); print('still here', flush=True)")[:2] == (7, "")
 
 
-def test_whoever_called_the_program_goes_on_after_it() -> None:
+def test_whoever_called_the_program_continues_after_it() -> None:
     status, out, _seconds = run(f"watch.returned(); time.sleep({PROGRAM_ENDS_S} + 1.5); print('still here')")
     assert (status, out) == (0, "still here\n")
 

@@ -85,7 +85,7 @@ async def test_a_searxng_that_gives_no_json_is_explained(served: Sites, reply: R
     assert ("formats" in str(failed.value), "model server" in str(failed.value)) == (True, False)
 
 
-async def test_the_public_pages_answer_or_their_failure_is_told(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_public_pages_answer_or_their_failure_is_reported(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"title": "A", "href": "https://a.org/", "body": "x"}, {"title": "again", "href": "https://a.org/", "body": ""}]
     made = Searcher(KeyVault(session=True), ManualClock())
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)

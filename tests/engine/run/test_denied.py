@@ -279,7 +279,7 @@ def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(place: 
         ("write_file", {"path": "d/other.txt", "content": "x"}), ("glob_files", {"pattern": "**/.env"}),
     ],
 )  # fmt: skip
-def test_what_lies_beside_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+def test_what_lies_next_to_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
     assert verdict_of(place, tool, arguments).action is Action.ALLOW
 
 

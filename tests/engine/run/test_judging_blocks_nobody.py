@@ -65,7 +65,7 @@ async def judging(atelier: Atelier, tmp_path: Path, pipes: tuple[Path, Path]) ->
         await release(pipes)
 
 
-async def test_another_run_goes_on_while_git_does_not_answer(open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]) -> None:
+async def test_another_run_continues_while_git_does_not_answer(open_atelier: Opener, tmp_path: Path, pipes: tuple[Path, Path]) -> None:
     async with open_atelier([CALL, "the other answer", "done"]) as atelier:
         async with judging(atelier, tmp_path, pipes) as waiting:
             other = await atelier.workflows.create("other")

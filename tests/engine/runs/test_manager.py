@@ -276,7 +276,7 @@ async def test_stepping_takes_one_step_at_a_time(open_atelier: Opener) -> None:
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_limit_pauses_asks_and_goes_on_when_raised(open_atelier: Opener) -> None:
+async def test_limit_pauses_asks_and_continues_when_raised(open_atelier: Opener) -> None:
     limited = agent(max_tool_iterations=1)
     async with open_atelier([[calculate("c", "1+1")], "two"]) as atelier:
         events = [event async for event in atelier.run("go", agent=limited)]
@@ -418,7 +418,7 @@ async def test_open_task_is_asked_about_once(open_atelier: Opener) -> None:
     assert "write tests" in model.requests[2].messages[-1].content
 
 
-async def test_run_that_was_cut_off_goes_on_after_a_restart(open_atelier: Opener) -> None:
+async def test_run_that_was_cut_off_continues_after_a_restart(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel([[calculate("c", "1+1")], "never finished"], gate=gate)) as atelier:
         seen = Recorder(atelier)
@@ -470,7 +470,7 @@ async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_run_goes_on_without_a_section_that_is_gone(open_atelier: Opener) -> None:
+async def test_a_run_continues_without_a_section_that_no_longer_exists(open_atelier: Opener) -> None:
     model = ScriptedModel(["Hello."])
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier, agent=agent(tools=("CalculatorTool",), sections=("mcp:gone",)))
@@ -489,7 +489,7 @@ async def test_bad_messages_are_refused(open_atelier: Opener) -> None:
             await atelier.runs.send("nothing", "hello", agent=agent())
 
 
-async def test_steering_a_run_that_is_over_says_so(open_atelier: Opener) -> None:
+async def test_steering_a_run_that_has_ended_says_so(open_atelier: Opener) -> None:
     async with open_atelier(["done"]) as atelier:
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)

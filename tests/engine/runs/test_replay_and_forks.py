@@ -80,7 +80,7 @@ async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> N
         assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
 
 
-async def test_another_answer_is_a_branch_beside_the_old_one(open_atelier: Opener) -> None:
+async def test_another_answer_is_a_branch_next_to_the_old_one(open_atelier: Opener) -> None:
     model = ScriptedModel(["one", "two", "two again", "edited"])
     async with open_atelier(model) as atelier:
         workflow_id, first = await start(atelier, "first")

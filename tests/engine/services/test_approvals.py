@@ -88,7 +88,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
         yield Engine(Repositories(store, DataDir(tmp_path / "data").ensure()))
 
 
-async def test_a_yes_counts_once(engine: Engine) -> None:
+async def test_an_approval_counts_once(engine: Engine) -> None:
     asked = await engine.asked()
     assert await engine.approvals.pending() == await engine.approvals.list(asked.workflow_id) == [asked]
     assert (await engine.approvals.approve(asked.id)).status is ApprovalStatus.APPROVED
@@ -135,7 +135,7 @@ async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
     assert engine.runs.decided[0][1].arguments is None
 
 
-async def test_a_reason_is_kept_and_bounded(engine: Engine) -> None:
+async def test_a_reason_is_stored_and_bounded(engine: Engine) -> None:
     asked = await engine.asked()
     with pytest.raises(LimitError, match="2000"):
         await engine.approvals.reject(asked.id, "x" * 2001)
@@ -178,7 +178,7 @@ async def test_nobody_decided_and_it_is_asked_again(engine: Engine) -> None:
     assert engine.runs.decided == []
 
 
-async def test_without_a_timeout_it_waits_for_ever(engine: Engine) -> None:
+async def test_without_a_timeout_it_waits_forever(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=0)
     for _ in range(20):
         assert await engine.approvals.seen(asked.id, 60_000) is None
@@ -195,7 +195,7 @@ async def test_a_person_who_was_faster_than_the_timeout_wins(engine: Engine, mon
     assert await engine.approvals.seen(asked.id, 30_000) is None
 
 
-async def test_always_stores_a_rule_once_and_it_can_be_taken_back(engine: Engine) -> None:
+async def test_always_stores_a_rule_once_and_it_can_be_undone(engine: Engine) -> None:
     for scope in (ApprovalScope.ALWAYS, cast(ApprovalScope, "always")):
         asked = await engine.asked()
         await engine.approvals.approve(asked.id, scope=scope)

@@ -147,7 +147,7 @@ async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
         assert (await atelier.approvals.get(asked.id)).round == 2
 
 
-async def test_how_far_a_yes_reaches(office: Opener) -> None:
+async def test_how_far_an_approval_reaches(office: Opener) -> None:
     async with office(
         [letter(), letter("Bob", "c2"), "Done.", letter("Cy"), letter("Di", "c2"), "Done.", letter("Ed"), "Done."]
     ) as atelier:
@@ -166,7 +166,7 @@ async def test_how_far_a_yes_reaches(office: Opener) -> None:
         assert ran == ["Cy:1", "Di:1", "Ed:1"]
 
 
-async def test_a_rule_that_was_taken_back_does_not_come_back_with_a_copy(office: Opener) -> None:
+async def test_a_rule_that_was_undone_does_not_come_back_with_a_copy(office: Opener) -> None:
     async with office([letter(), "Done."]) as atelier:
         asked = await requested(atelier)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
@@ -190,7 +190,7 @@ async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
         assert ran == []
 
 
-async def test_what_a_call_would_change_is_told_before_it_is_allowed(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_what_a_call_would_change_is_reported_before_it_is_allowed(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "ws"
     folder.mkdir()
     (folder / "a.py").write_text("one = 1\ntwo = 2\n")
@@ -223,7 +223,7 @@ async def test_what_a_call_would_change_is_told_before_it_is_allowed(open_atelie
         assert (folder / "a.py").read_text() == "one = 1\ntwo = 2\n"
 
 
-async def test_a_yes_for_ever_to_a_command_holds_in_its_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_approval_forever_to_a_command_holds_in_its_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
     def make(id: str) -> list[ToolCall]:
         return [ToolCall(id=id, name="run_command", arguments={"command": "true > made.txt", "modifies_files": True})]
 
@@ -252,7 +252,9 @@ async def test_a_yes_for_ever_to_a_command_holds_in_its_folder_alone(open_atelie
         assert again.holds == (RuleScope.FOLDER, str(tmp_path / "there"))
 
 
-async def test_a_yes_for_ever_in_a_folder_does_not_go_along_when_a_link_is_turned_to_another(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_approval_forever_in_a_folder_does_not_go_along_when_a_link_is_turned_to_another(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     for name in ("here", "there"):
         (tmp_path / name).mkdir()
     link = tmp_path / "link"
@@ -269,7 +271,9 @@ async def test_a_yes_for_ever_in_a_folder_does_not_go_along_when_a_link_is_turne
         assert (await atelier.permissions.test("run_command", call, workspace=(str(tmp_path / "here"),))).action is Action.ALLOW
 
 
-async def test_a_yes_for_ever_to_one_command_does_not_let_the_others_run_that_wait_beside_it(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_approval_forever_to_one_command_does_not_let_the_others_run_that_wait_next_to_it(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
     calls = [ToolCall(id=f"c{n}", name="run_command", arguments={"command": each, "modifies_files": True}) for n, each in enumerate(lines)]
     agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval="selective")

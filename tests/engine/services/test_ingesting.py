@@ -170,7 +170,7 @@ async def test_a_deletion_leaves_no_row(open_atelier: Opener, code: Path) -> Non
         assert await atelier.projects.find("check") == []
 
 
-async def test_a_pause_keeps_what_was_read_and_the_next_start_goes_on(open_atelier: Opener, code: Path) -> None:
+async def test_a_pause_keeps_what_was_read_and_the_next_start_continues(open_atelier: Opener, code: Path) -> None:
     for number in range(200):
         (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
     async with open_atelier() as atelier:
@@ -221,7 +221,7 @@ async def test_nothing_outside_the_folder_is_read(open_atelier: Opener, code: Pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
-async def test_a_name_that_is_no_text_is_left_out_and_named_and_stops_nothing(open_atelier: Opener, code: Path) -> None:
+async def test_a_name_that_is_no_text_is_skipped_and_named_and_stops_nothing(open_atelier: Opener, code: Path) -> None:
     with open(os.path.join(os.fsencode(code), b"bad\xff.py"), "wb") as file:  # noqa: PTH118, PTH123 - the name is bytes
         file.write(b"def bad(): pass\n")
     async with open_atelier() as atelier:
@@ -286,7 +286,7 @@ async def test_what_looks_like_a_secret_is_named_and_not_read(open_atelier: Open
 
 
 @pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "empty", "gone"])
-async def test_a_damaged_index_is_made_anew_from_the_database(
+async def test_a_damaged_index_is_made_again_from_the_database(
     open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
     monkeypatch.setattr(index_cache, "FILE_FROM", 1)
@@ -365,7 +365,7 @@ async def test_two_projects_of_the_same_content_stay_apart(open_atelier: Opener,
         assert await atelier.store.counts() == alone
 
 
-async def test_a_process_that_ended_with_what_it_was_told_is_told_again(
+async def test_a_process_that_ended_with_what_it_was_informed_is_told_again(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = Reader.update_symbols
@@ -393,7 +393,7 @@ async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_at
         assert "large.json" in [each.path for each in await atelier.projects.problems(project.id)]
 
 
-async def test_the_relations_among_entities_are_told(open_atelier: Opener, code: Path) -> None:
+async def test_the_relations_among_entities_are_reported(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)

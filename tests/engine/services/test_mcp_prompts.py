@@ -79,7 +79,7 @@ async def test_the_sdks_own_server_makes_a_prompt_and_the_run_has_read_from_outs
         assert str(await refused(atelier, "/made:tidy_up")) == "The MCP server made is disabled."
 
 
-async def test_a_server_that_is_gone_or_gives_nothing_is_named(open_atelier: Opener, plain: Make) -> None:
+async def test_a_server_that_no_longer_exists_or_gives_nothing_is_named(open_atelier: Opener, plain: Make) -> None:
     server = plain(tools=[], answers=gives(""), capabilities={"prompts": {}})
     async with open_atelier(ScriptedModel([])) as atelier:
         await atelier.mcp.save(server.config(), new=True)

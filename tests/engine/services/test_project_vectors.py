@@ -50,7 +50,7 @@ async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(ope
         assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
 
 
-async def test_vectors_are_made_of_one_kind_and_anew(open_atelier: Opener, code: Path) -> None:
+async def test_vectors_are_made_of_one_kind_and_again(open_atelier: Opener, code: Path) -> None:
     embedder = Counting()
     async with open_atelier(embedder=embedder) as atelier:
         project = await atelier.projects.create("code", str(code), watched=False, embedded=False)

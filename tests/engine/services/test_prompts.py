@@ -63,7 +63,7 @@ async def test_there_are_bounds(atelier: Atelier, monkeypatch: pytest.MonkeyPatc
         await atelier.prompts.save(PromptDraft(name="a", content="x"))
 
 
-async def test_what_was_pasted_with_half_a_character_is_kept(atelier: Atelier) -> None:
+async def test_what_was_pasted_with_half_a_character_is_stored(atelier: Atelier) -> None:
     made = await atelier.prompts.save(PromptDraft(name="a", description="b\ud83d", content="c\udc00 {{d}}"))
     assert (await atelier.prompts.get(made.id)).content == "c\ufffd {{d}}"
 

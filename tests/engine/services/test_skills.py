@@ -60,7 +60,7 @@ def result(model: ScriptedModel, request: int = 1) -> dict[str, object]:
     return json.loads(model.requests[request].messages[-1].content)
 
 
-async def test_a_skill_is_told_taken_up_and_stays(open_atelier: Opener, home: Path) -> None:
+async def test_a_skill_is_reported_taken_up_and_stays(open_atelier: Opener, home: Path) -> None:
     file = write(home, "notes", body="Write in past tense.")
     (file.parent / "references").mkdir()
     (file.parent / "references" / "style.md").write_text("short")

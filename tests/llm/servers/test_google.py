@@ -150,6 +150,6 @@ OLD, PRO = "gemini-2.5-flash", "gemini-3-pro-preview"
         (OLD, [text("user")], {"tools": [{"function_declarations": [{"name": "3d"}]}]}, "Invalid function name"),
     ],
 )
-async def test_the_rules_are_kept_also_against_the_client(client: Any, model: str, contents: Any, config: Any, words: str) -> None:
+async def test_the_rules_are_stored_also_against_the_client(client: Any, model: str, contents: Any, config: Any, words: str) -> None:
     with pytest.raises(errors.ClientError, match=words):
         await client.models.generate_content(model=model, contents=contents, config=config)

@@ -208,7 +208,7 @@ def test_a_rule_holds_in_its_scope_alone() -> None:
         PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.RUN)
 
 
-def test_a_yes_for_ever_holds_no_further_than_what_was_looked_at() -> None:
+def test_an_approval_forever_holds_no_further_than_what_was_inspected() -> None:
     here = holds("w1", ("/work/app", "/work/lib"), local=True)
     assert here == (RuleScope.FOLDER, "/work/app")
     rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=here.scope, scope_id=here.scope_id)

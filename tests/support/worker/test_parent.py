@@ -88,7 +88,7 @@ async def test_values_and_bytes_go_both_ways_whatever_is_printed_or_read(module:
         ({"eval": "os.write(4, b'x' * 100) and time.sleep(600)"}, Ended, "too_long", "too long"),
     ],
 )
-async def test_what_went_wrong_is_told_apart(
+async def test_what_went_wrong_is_distinguished(
     module: Make, request_: dict[str, Any], kind: type[WorkerError], code: str, words: str
 ) -> None:
     name, env = module(HEAD + "os.dup2(1, 4)\n" + ECHO + "serve(answer)")

@@ -79,7 +79,7 @@ async def test_a_file_gives_its_tools(tmp_path: Path, context: ToolContext) -> N
         ("#" * (MAX_BYTES + 1), "too long"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_told(tmp_path: Path, text: str, reason: str) -> None:
+def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=f"(?s){reason}"):
         run(written(tmp_path, "wrong.py", text.encode()))
 

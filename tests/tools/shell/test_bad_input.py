@@ -48,7 +48,7 @@ async def test_without_git_it_says_so(bench: Bench, monkeypatch: pytest.MonkeyPa
         assert "git" in result.data["error"]
 
 
-async def test_the_folder_is_gone(bench: Bench) -> None:
+async def test_the_folder_no_longer_exists(bench: Bench) -> None:
     shutil.rmtree(bench.root)
     result = await bench.run("ls")
     assert result.data["code"] == "no_workspace"

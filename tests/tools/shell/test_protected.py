@@ -239,7 +239,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
 
 
 @needs_sandbox
-async def test_a_yes_covers_what_was_named(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_an_approval_covers_what_was_named(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root)
     bench.git("init", "-q")
     for line, path, want in (

@@ -249,7 +249,7 @@ sleep {mark}4
 """
 
 
-async def test_its_time_is_over(bench: Bench, tmp_path: Path) -> None:
+async def test_its_time_has_ended(bench: Bench, tmp_path: Path) -> None:
     """Also for what it started, ignored signals and left in other sessions."""
     mark = f"9{os.getpid()}"
     (bench.root / "stubborn.sh").write_text(STUBBORN.format(mark=mark))
@@ -361,7 +361,7 @@ async def test_a_home_of_thousands_of_entries_is_no_hindrance(bench: Bench, monk
     assert said.data["output"] == "all is well\n"
 
 
-async def test_a_full_disk_and_what_is_left_are_said(bench: Bench) -> None:
+async def test_a_full_disk_and_what_is_left_are_reported(bench: Bench) -> None:
     await bench.run("seq 5000")
     assert bench.services.commands is not None
     (kept,) = bench.services.commands.of("w")

@@ -108,7 +108,7 @@ def test_each_budget_stops_the_run() -> None:
     assert step.bodies[0].limit is LimitKind.TOOL_CALLS
 
 
-def test_raised_limit_lets_the_run_go_on() -> None:
+def test_raised_limit_lets_the_run_continue() -> None:
     script = Script(config=agent(max_tool_iterations=1)).add(reply("", call("a")), started("a"), finished("a"))
     step = next_step(script.state)
     assert isinstance(step, Append)

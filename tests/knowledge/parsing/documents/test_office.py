@@ -9,7 +9,7 @@ from atelier_desk.knowledge.parsing.parse import ParseError, parse
 from tests.support.documents import ALL
 
 
-def test_headings_make_sections_and_links_are_kept() -> None:
+def test_headings_make_sections_and_links_are_stored() -> None:
     found = parse("sub/a.docx", ALL["a.docx"]())
     assert (found.kind, found.language) == ("document", "docx")
     assert [(each.title, each.level, each.parent) for each in found.sections] == [
