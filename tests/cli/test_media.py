@@ -64,8 +64,8 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
     for what in ("images", "models", "describe"):
         assert cli("media", "remove", what).status == 0
     assert cli("media", "list", "--json").json == {
-        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "", "models_key_env": "", "images_price": None, "models_price": None,
-        "keys": [],
+        "sees": "", "images": "", "images_model": "", "images_key_env": "", "models": "off", "models_address": "",
+        "models_key_env": "", "images_price": None, "models_price": None, "keys": [],
     }  # fmt: skip
 
 

@@ -220,7 +220,7 @@ def test_excerpts_are_beginnings_that_fit_together_and_short_texts_are_whole(tex
 
 def test_broken_files_never_end_in_anything_but_an_error_for_people(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7\nnothing of the kind")
-    with pytest.raises(AtelierError, match=r"a\.pdf is broken"):
+    with pytest.raises(AtelierError, match=r"a\.pdf is damaged"):
         attachments.read(tmp_path / "a.pdf")
 
 

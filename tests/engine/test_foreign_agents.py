@@ -104,8 +104,8 @@ def test_its_description_is_its_purpose_and_a_note_says_that_it_was_too_long() -
     [
         ("Just text", "a.md", "no header"),
         ("---\nname: a\n---\n", "a.md", "no instructions"),
-        ("---\nname: [\n---\nx", "a.md", "no YAML"),
-        ("name = ", "a.toml", "no TOML"),
+        ("---\nname: [\n---\nx", "a.md", "not YAML"),
+        ("name = ", "a.toml", "not TOML"),
         ("---\nname: a\n---\n" + "x" * 100_001, "a.md", "at most"),
     ],
 )

@@ -160,7 +160,7 @@ async def test_a_cap_without_room_and_the_names_request_next_to_it(open_atelier:
         workflow_id, _run_id = await turn(atelier, budget=Budget(max_tokens=4000))
         await asyncio.gather(*atelier.runs.titles._asking)
         assert len(model.requests) == 1
-        with pytest.raises(UsageError, match="no room"):
+        with pytest.raises(UsageError, match="do not allow"):
             await atelier.runs.remembering.ask(workflow_id)
 
 

@@ -67,9 +67,9 @@ def test_a_header_in_a_block_of_code_or_below_blank_lines_is_one(text: str) -> N
     [
         ("---\nname: a\nno end", "does not end"),
         ("---\n- a\n- b\n---\n", "not a list of names"),
-        ("---\na: [\n---\n", "no YAML"),
-        ("---\na: &x [*x]\n---\n", "no YAML"),
-        ("---\n" + "[" * 20_000 + "\n---\n", "no YAML"),
+        ("---\na: [\n---\n", "not YAML"),
+        ("---\na: &x [*x]\n---\n", "not YAML"),
+        ("---\n" + "[" * 20_000 + "\n---\n", "not YAML"),
         ("---\na: " + "x" * 70_000 + "\n---\n", "longer than"),
     ],
 )

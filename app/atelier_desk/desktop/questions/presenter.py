@@ -49,8 +49,9 @@ ANYTHING = "*"
 class QuestionPresenter(QObject):
     """The one owner of the pending questions on the screen; ``approvals`` and ``parents`` own what else waits for a person.
 
-    Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away, ``workflow_requested(id)`` when
-    the person chose to see a question of another workflow, ``notice(sentence)`` for something worth a short message (the time ran out,
+    Signals: ``pending_changed(total)`` of everything that waits, also when a question is opened or put away,
+    ``workflow_requested(id)`` when the person chose to see a question of another workflow,
+    ``notice(sentence)`` for something worth a short message (the time ran out,
     the question could not be read), ``inbox_requested`` when a person wants to see all that waits.
     """
 

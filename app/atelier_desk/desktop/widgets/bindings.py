@@ -1,6 +1,7 @@
 """What widgets show follows language, theme and scale: it is bound once where a widget is made.
 
-``bind_text`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style variant and what a click does.
+``bind_text`` binds texts, ``control`` does so for a widget that was just made, with its object name, its style
+variant and what a click does.
 ``bind`` binds anything else: icons, lengths, and views that are filled with data.
 """
 
